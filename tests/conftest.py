@@ -1,0 +1,67 @@
+"""What every test shares: checked shapes, hypothesis profiles, and visible skips for what a machine lacks."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pkgutil
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import jaxtyping
+import pytest
+from hypothesis import HealthCheck, settings
+
+CHECKED_ROOMS = ("core", "metrics")
+
+
+def modules_with_checked_shapes() -> list[str]:
+    """Return the modules of the checked rooms; compiled kernels are left out, numba cannot read a wrapped function."""
+    package = importlib.util.find_spec("gossamer")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    root = Path(package.submodule_search_locations[0])
+    return [
+        f"gossamer.{room}.{module.name}"
+        for room in CHECKED_ROOMS
+        for module in pkgutil.iter_modules([str(root / room)])
+        if module.name != "kernels"
+    ]
+
+
+# Before any test imports these modules: jaxtyping rewrites them while they are imported.
+jaxtyping.install_import_hook(modules_with_checked_shapes(), "beartype.beartype")
+
+# Machines are shared: speed is never what a property test asserts.
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def missing_requirement(marker: str) -> str | None:
+    """Return why tests with `marker` cannot run here, or None when they can."""
+    if marker == "data":
+        folder = os.environ.get("GOSSAMER_DATA", "")
+        if not Path(folder).is_dir() or not folder:
+            return f"GOSSAMER_DATA must name a directory, got {folder!r}"
+    if marker == "browser" and shutil.which("chromium") is None:
+        return "no chromium on the PATH"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for marker in ("data", "browser"):
+        reason = missing_requirement(marker)
+        if reason is not None:
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def unchecked_shapes() -> Iterator[None]:
+    """Switch the shape checks off, as they are for users, to reach the library's own ValueErrors."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
