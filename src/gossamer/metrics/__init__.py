@@ -1,0 +1,1 @@
+"""Pure functions from (prediction, truth) to one value per example, each with its convention in the signature."""
