@@ -1,0 +1,1 @@
+"""Tensor maths, protocols and checks that two or more rooms use."""
