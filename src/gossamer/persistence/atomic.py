@@ -1,0 +1,137 @@
+"""Replace a whole directory so that a crash at any moment leaves the old one or the new one.
+
+New content is written to `.NAME.new-xxxxxxxx` beside it and synced; then the old directory is renamed to
+`.NAME.old-xxxxxxxx`, the new one to `NAME`, and the old one removed. Should a crash fall between the two renames,
+`present_directory` still finds the old one; the next save removes whatever a crash left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def replacing_directory(path: Path) -> Iterator[Path]:
+    """Yield an empty directory that becomes `path` when the block ends well, and vanishes when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in _siblings(path, "new"):
+        _remove_unless_in_use(leftover)
+    staging, lock = _locked_directory(path)
+    try:
+        yield staging
+        for file in staging.iterdir():
+            _sync(file)
+        _sync(staging)
+        _move_in(staging, path)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+    for leftover in _siblings(path, "old"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def present_directory(path: Path) -> Path:
+    """Return `path`, or the old directory beside it where a save was killed between its two renames."""
+    if os.path.lexists(path):
+        return path
+    set_aside = sorted(_siblings(path, "old"), key=lambda sibling: sibling.stat().st_mtime)
+    if not set_aside:
+        return path
+    _log.warning("%s is missing because a save was interrupted; reading %s", path, set_aside[-1])
+    return set_aside[-1]
+
+
+def _siblings(path: Path, role: str) -> list[Path]:
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.{role}-[0-9a-f]{{8}}")
+    if not path.parent.is_dir():
+        return []
+    return [sibling for sibling in path.parent.iterdir() if pattern.fullmatch(sibling.name)]
+
+
+def _new_sibling(path: Path, role: str) -> Path:
+    return path.parent / f".{path.name}.{role}-{secrets.token_hex(4)}"
+
+
+def _locked_directory(path: Path) -> tuple[Path, int | None]:
+    """Make a staging directory and lock it, so that another writer does not take it for a leftover."""
+    while True:
+        staging = _new_sibling(path, "new")
+        staging.mkdir()
+        if sys.platform == "win32":
+            return staging, None
+        lock = _lock(staging)
+        if staging.exists():  # another writer may have removed it before the lock was held
+            return staging, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_unless_in_use(leftover: Path) -> None:
+    """Remove a directory whose writer is gone: locks end with the process, however it ends."""
+    if sys.platform == "win32":
+        return
+    lock = _lock(leftover)
+    if lock is not None:
+        shutil.rmtree(leftover, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(directory: Path) -> int | None:
+    """Return a descriptor that holds the directory's lock, or None where it is taken, gone or not supported."""
+    if sys.platform == "win32":
+        return None
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _move_in(staging: Path, path: Path) -> None:
+    """Give `staging` the name `path`; what had it is set aside, and put back where that fails."""
+    while True:
+        set_aside = _new_sibling(path, "old")
+        with suppress(FileNotFoundError):  # there may be nothing to replace
+            path.rename(set_aside)
+        try:
+            staging.rename(path)
+        except OSError:
+            if path.exists():  # another writer's directory came in between: set that aside too
+                continue
+            if set_aside.exists():
+                set_aside.rename(path)
+            raise
+        _sync(path.parent)  # the new name is on disk before the old content goes
+        return
+
+
+def _sync(path: Path) -> None:
+    """Flush a file's content, or a directory's names, to the disk."""
+    if sys.platform == "win32":  # directories cannot be opened there, files need write access to be synced
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,101 @@
+"""From an artifact back to an estimator: everything is checked, nothing in it is executed."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gossamer.persistence.atomic import present_directory
+from gossamer.persistence.classes import Persistable, find_class
+from gossamer.persistence.config import CARD_FILE, CONFIG_FILE, TENSOR_FILE, check_listing, read_config
+from gossamer.persistence.errors import ArtifactError
+from gossamer.persistence.files import check_file
+from gossamer.persistence.strict_json import JSON
+from gossamer.persistence.tensors import read_tensors
+from gossamer.persistence.vocabularies import MAX_VOCABULARY_BYTES, read_vocabulary, vocabulary_name
+
+MAX_CARD_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A loaded artifact: the fitted `estimator`, and `config` with arguments, provenance, metrics and metadata."""
+
+    estimator: Any
+    config: dict[str, JSON]
+
+
+def read_artifact(path: str | os.PathLike[str]) -> Artifact:
+    """Load the artifact at `path`, or raise an ArtifactError that says what is wrong and what to do.
+
+    A save that replaces the artifact meanwhile is noticed: then the new one is read.
+    """
+    try:
+        while True:
+            directory = present_directory(Path(path))
+            before = _identity(directory)
+            try:
+                return _read_directory(directory)
+            except (ArtifactError, FileNotFoundError):
+                if _identity(present_directory(Path(path))) == before:
+                    raise
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error}; check the path and its permissions") from error
+
+
+def _identity(directory: Path) -> tuple[int, int] | None:
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _read_directory(directory: Path) -> Artifact:
+    if not os.path.lexists(directory):
+        raise ArtifactError(f"{directory} does not exist; check the path, or save a model there first")
+    if not directory.is_dir():
+        raise ArtifactError(f"{directory} must be a directory, as every artifact is; give the directory that was saved")
+    config = read_config(directory / CONFIG_FILE)
+    listing = check_listing(directory / CONFIG_FILE, config)
+    foreign = {entry.name for entry in directory.iterdir()} - {CONFIG_FILE, *listing}
+    if foreign:
+        raise ArtifactError(
+            f"{directory} holds {sorted(foreign)[0]!r}, which is not part of the artifact; move it away"
+        )
+    for name, (size, sha256) in listing.items():
+        limit = {TENSOR_FILE: None, CARD_FILE: MAX_CARD_BYTES}.get(name, MAX_VOCABULARY_BYTES)
+        check_file(directory / name, size, sha256, limit)
+    try:
+        estimator = _construct(config)
+    except Exception as error:
+        raise ArtifactError(
+            f"{directory / CONFIG_FILE} cannot be loaded: {error}; use the version that wrote it"
+        ) from error
+    arrays = read_tensors(directory / TENSOR_FILE)
+    vocabularies = {
+        vocabulary: read_vocabulary(directory / file_name)
+        for file_name in listing
+        if (vocabulary := vocabulary_name(file_name)) is not None
+    }
+    # Whatever damaged content makes an estimator trip over, the user learns which artifact it was.
+    try:
+        estimator.restore(arrays, vocabularies, config["metadata"])  # type: ignore[arg-type]
+    except Exception as error:
+        raise ArtifactError(
+            f"{directory} does not fit {config['class']}: {error}; save it again with this version"
+        ) from error
+    return Artifact(estimator, config)
+
+
+def _construct(config: dict[str, JSON]) -> Persistable:
+    cls = find_class(config["class"])
+    arguments = config["arguments"]
+    assert isinstance(arguments, dict)  # read_config has seen to it
+    unknown = sorted(set(arguments) - set(inspect.signature(cls).parameters))
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no argument {unknown[0]!r}")
+    return cls(**arguments)

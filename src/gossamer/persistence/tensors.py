@@ -1,0 +1,65 @@
+"""model.safetensors: named dense arrays, written without a copy and read only after its header is sane."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from gossamer.persistence.errors import ArtifactError
+
+MAX_HEADER_BYTES = 16 << 20  # names and shapes only; ours are a few kilobytes
+
+_KINDS = "biuf"
+_MAX_ITEMSIZE = 8  # no long double
+
+
+def storable_array(name: str, array: object) -> NDArray[Any]:
+    """Return `array` ready to be stored: dense, C-contiguous, little-endian, of a plain number type."""
+    if not isinstance(array, np.ndarray):
+        raise ArtifactError(f"array {name!r} must be a numpy array, got {type(array).__name__}")
+    if array.dtype.kind not in _KINDS or array.dtype.itemsize > _MAX_ITEMSIZE:
+        raise ArtifactError(f"array {name!r} must hold bools, ints or floats, got dtype {array.dtype}")
+    # safetensors reads memory as it lies, so order and byte order must be right before it looks.
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays that `storable_array` returned."""
+    save_file(dict(arrays), path)
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """Read every array of a safetensors file, or raise an ArtifactError that says what is wrong with it."""
+    _check_header_length(path)
+    try:
+        arrays = load_file(path)
+    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ArtifactError(f"{path} must be a valid safetensors file, but: {error}; save it again") from error
+    for name, array in arrays.items():
+        if array.dtype.kind not in _KINDS:
+            raise ArtifactError(f"{path} must hold bools, ints or floats, got {array.dtype} {name!r}; save it again")
+        if array.dtype == bool and (array.view(np.uint8) > 1).any():
+            raise ArtifactError(f"{path} must hold only 0 and 1 in the bools of {name!r}; save it again")
+    return arrays
+
+
+def _check_header_length(path: Path) -> None:
+    """Refuse a header longer than its file or than reason, before anything allocates room for it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        prefix = file.read(8)
+    if len(prefix) < 8:
+        raise ArtifactError(f"{path} must begin with 8 bytes of header length, got {size} bytes; save it again")
+    (length,) = struct.unpack("<Q", prefix)
+    if length > MAX_HEADER_BYTES or length > size - 8:
+        raise ArtifactError(
+            f"{path} declares a header of {length} bytes in a file of {size} "
+            f"(at most {MAX_HEADER_BYTES} are read): it is damaged or not ours; save it again"
+        )
