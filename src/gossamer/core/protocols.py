@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,7 +31,7 @@ class Estimator(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments."""
 
-    def fit(self, data: Any, validation: Any = None) -> Self:
+    def fit(self, data: Any, validation: Any = None) -> Estimator:
         """Learn from `data`, choosing on `validation` where there is something to choose."""
 
     def evaluate(self, data: Any) -> dict[str, float]:

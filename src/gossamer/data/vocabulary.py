@@ -103,7 +103,10 @@ def id_series(name: str, ids: Iterable[str] | Iterable[int] | np.ndarray | pl.Se
     if series.dtype in (pl.Categorical, pl.Enum) or len(series) == series.null_count() == 0:
         series = series.cast(pl.String)
     if series.dtype.is_integer():
-        series = series.cast(pl.Int64)
+        given, series = series, series.cast(pl.Int64, strict=False)
+        if series.null_count() > given.null_count():
+            too_large = given.filter(series.is_null())[0]
+            raise ValueError(f"{name} must fit in 64 bits or be strings, got {too_large}")
     if series.null_count():
         raise ValueError(f"{name} must not be missing, got a missing id at row {series.is_null().arg_max()}")
     if series.dtype not in (pl.String, pl.Int64):
