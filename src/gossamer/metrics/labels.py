@@ -6,7 +6,8 @@ label predicted, none true) the value is `zero_division`, as in scikit-learn.
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,7 +17,8 @@ from gossamer.core.checks import check_real
 Value = TypeVar("Value")
 
 
-class LabelScores(NamedTuple, Generic[Value]):
+@dataclass(frozen=True)
+class LabelScores(Generic[Value]):
     """Precision, recall and F1, as numbers or as one array each."""
 
     precision: Value
@@ -36,7 +38,7 @@ def micro_scores(
     LabelScores(precision=0.5, recall=0.5, f1=0.5)
     """
     scores = _scores(predicted, truth, axis=None, zero_division=zero_division)
-    return LabelScores(*(float(score) for score in scores))
+    return LabelScores(scores.precision.item(), scores.recall.item(), scores.f1.item())
 
 
 def macro_scores(
@@ -49,7 +51,7 @@ def macro_scores(
     scores = _scores(predicted, truth, axis=0, zero_division=zero_division)
     if predicted.shape[1] == 0:
         raise ValueError("predicted must have at least one label, got 0")
-    return LabelScores(*(float(score.mean()) for score in scores))
+    return LabelScores(float(scores.precision.mean()), float(scores.recall.mean()), float(scores.f1.mean()))
 
 
 def per_example_scores(
@@ -72,9 +74,9 @@ def _scores(
         wrong = labels[(labels != 0) & (labels != 1)]
         if wrong.size:
             raise ValueError(f"{name} must hold only 0 and 1, got {wrong[0]}")
-    num_predicted = np.asarray(np.count_nonzero(predicted, axis=axis))
-    num_true = np.asarray(np.count_nonzero(truth, axis=axis))
-    num_right = np.asarray(np.count_nonzero((predicted != 0) & (truth != 0), axis=axis))
+    num_predicted = np.atleast_1d(np.count_nonzero(predicted, axis=axis))
+    num_true = np.atleast_1d(np.count_nonzero(truth, axis=axis))
+    num_right = np.atleast_1d(np.count_nonzero((predicted != 0) & (truth != 0), axis=axis))
     return LabelScores(
         _ratio(num_right, num_predicted, zero_division),
         _ratio(num_right, num_true, zero_division),
