@@ -1,0 +1,96 @@
+"""What a report is made of: sections of text, numbers, facts, tables, figures and folds, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+
+class Estimate(NamedTuple):
+    """A number with the ends of its confidence interval; NaN where there is none."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Hit(NamedTuple):
+    """A recommended thing that the user turned out to have: shown with a tick."""
+
+    name: str
+
+
+# Text, numbers, None, Estimate, Hit, lists and dicts have a form of their own (tables.cell_of); the rest is str().
+Cell: TypeAlias = object
+
+
+class Drawing(NamedTuple):
+    """One SVG picture and the sentence that says what it shows to those who cannot see it."""
+
+    svg: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """Plain text; a blank line starts a new paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class KeyNumbers:
+    """The few numbers to see first, as tiles: label → value."""
+
+    numbers: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values to look up, such as settings or provenance."""
+
+    facts: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named cells; the first column names the row.
+
+    Columns are those of all rows, in order of first appearance. `best` says for a column whether its "max" or
+    "min" is to be bold, `formats` how its numbers are written.
+    """
+
+    rows: Sequence[Mapping[str, Cell]]
+    caption: str = ""
+    best: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One or more drawings side by side, where there is room, above one caption."""
+
+    drawings: Sequence[Drawing]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks behind a title that opens and closes."""
+
+    title: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+
+
+Block: TypeAlias = Text | KeyNumbers | Facts | Table | Figure | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence that says what to look for, and blocks."""
+
+    title: str
+    blocks: Sequence[Block]
+    lead: str = ""
