@@ -2,25 +2,31 @@
 
 New content is written to `.NAME.new-xxxxxxxx` beside it and synced; then the old directory is renamed to
 `.NAME.old-xxxxxxxx`, the new one to `NAME`, and the old one removed. Should a crash fall between the two renames,
-`present_directory` still finds the old one; the next save removes whatever a crash left behind.
+`look_inside` still finds the old one; the next save removes whatever a crash left behind.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
+
+from gossamer.persistence.errors import ArtifactError
 
 if sys.platform != "win32":
     import fcntl
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -46,11 +52,36 @@ def replacing_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def present_directory(path: Path) -> Path:
-    """Return `path`, or the old directory beside it where a save was killed between its two renames."""
+def look_inside(path: Path, look: Callable[[Path], T]) -> T:
+    """Return `look(directory)` of the directory at `path`, looking again where a save replaced it meanwhile.
+
+    Where a save was killed between its two renames, the directory is the old one that was set aside.
+    """
+    while True:
+        directory = _present_directory(path)
+        before = _identity(directory)
+        try:
+            seen = look(directory)
+        except (ArtifactError, FileNotFoundError):
+            if _identity(_present_directory(path)) == before:
+                raise
+        else:  # what was seen may be half of the old and half of the new directory
+            if _identity(_present_directory(path)) == before:
+                return seen
+
+
+def _identity(directory: Path) -> tuple[int, int, int]:
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_ino, status.st_dev  # the time too, because inodes are used again
+
+
+def _present_directory(path: Path) -> Path:
     if os.path.lexists(path):
         return path
-    set_aside = sorted(_siblings(path, "old"), key=lambda sibling: sibling.stat().st_mtime)
+    set_aside = sorted(_siblings(path, "old"), key=_identity)  # the newest last
     if not set_aside:
         return path
     _log.warning("%s is missing because a save was interrupted; reading %s", path, set_aside[-1])
@@ -116,8 +147,8 @@ def _move_in(staging: Path, path: Path) -> None:
             path.rename(set_aside)
         try:
             staging.rename(path)
-        except OSError:
-            if path.exists():  # another writer's directory came in between: set that aside too
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # another writer came in between
                 continue
             if set_aside.exists():
                 set_aside.rename(path)

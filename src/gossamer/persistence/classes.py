@@ -73,13 +73,13 @@ def find_class(path: object) -> type[Persistable]:
 
 
 def _import_own(parts: list[str]) -> object:
-    """Import `gossamer.models.<parts>`, each part only after its file was found inside its parent package."""
-    name, module = _MODELS, importlib.import_module(_MODELS)
+    """Import `gossamer.models.<parts>`, after every part's file was found inside its parent package."""
+    name = _MODELS
+    search_path = list(importlib.import_module(_MODELS).__path__)
     for part in parts:
         name = f"{name}.{part}"
-        search_path = getattr(module, "__path__", None)  # None where the parent is a plain module
-        spec = PathFinder.find_spec(name, list(search_path)) if search_path is not None else None
+        spec = PathFinder.find_spec(name, search_path)
         if spec is None or not spec.has_location:
             raise ValueError(f"class must be in a module that exists, and this version has no {name!r:.120}")
-        module = importlib.import_module(name)
-    return module
+        search_path = spec.submodule_search_locations or []  # a plain module has nothing inside
+    return importlib.import_module(name)

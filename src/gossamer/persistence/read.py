@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gossamer.persistence.atomic import present_directory
+from gossamer.persistence.atomic import look_inside
 from gossamer.persistence.classes import Persistable, find_class
 from gossamer.persistence.config import CARD_FILE, CONFIG_FILE, TENSOR_FILE, check_listing, read_config
 from gossamer.persistence.errors import ArtifactError
@@ -34,24 +34,9 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     A save that replaces the artifact meanwhile is noticed: then the new one is read.
     """
     try:
-        while True:
-            directory = present_directory(Path(path))
-            before = _identity(directory)
-            try:
-                return _read_directory(directory)
-            except (ArtifactError, FileNotFoundError):
-                if _identity(present_directory(Path(path))) == before:
-                    raise
+        return look_inside(Path(path), _read_directory)
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error}; check the path and its permissions") from error
-
-
-def _identity(directory: Path) -> tuple[int, int] | None:
-    try:
-        status = directory.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _read_directory(directory: Path) -> Artifact:

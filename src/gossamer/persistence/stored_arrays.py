@@ -76,6 +76,8 @@ def unpack_csr(name: str, arrays: Mapping[str, NDArray[Any]]) -> csr_array:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     num_rows, num_columns = check_array(arrays, f"{name}.shape", np.int64, (2,)).tolist()
+    if num_rows < 0 or num_columns < 0:
+        raise ValueError(f"array '{name}.shape' must not be negative, got [{num_rows}, {num_columns}]")
     data = check_array(arrays, f"{name}.data", None, (None,))
     indices = check_array(arrays, f"{name}.indices", None, (len(data),))
     indptr = check_array(arrays, f"{name}.indptr", indices.dtype, (num_rows + 1,))

@@ -33,6 +33,8 @@ def storable_array(name: str, array: object) -> NDArray[Any]:
 def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays that `storable_array` returned."""
     save_file(dict(arrays), path)
+    # safetensors makes its file private; a service run by another user must read what the umask lets it.
+    path.chmod(path.parent.stat().st_mode & 0o666)
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:

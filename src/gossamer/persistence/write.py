@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gossamer.persistence.atomic import replacing_directory
+from gossamer.persistence.atomic import look_inside, replacing_directory
 from gossamer.persistence.card import model_card
 from gossamer.persistence.classes import Persistable, class_path
 from gossamer.persistence.config import CARD_FILE, CONFIG_FILE, TENSOR_FILE, check_listing, read_config, write_config
@@ -32,7 +32,7 @@ def write_artifact(
     directory, unless empty, is refused.
     """
     target = Path(os.path.realpath(path))  # through a link, replace what it points to
-    _check_replaceable(target)
+    look_inside(target, _check_replaceable)
     content = _described(estimator, provenance or {}, metrics or {})
     arrays = {name: storable_array(name, array) for name, array in estimator.learned_arrays().items()}
     vocabularies = estimator.learned_vocabularies()
