@@ -1,0 +1,179 @@
+"""Adapters that give other libraries' recommenders our face, so that one runner judges all on the same split.
+
+    pip install 'gossamer[bench]'
+
+Nothing of a peer is imported before it is fitted. Peers are judged at their best: settings are searched with the same
+budget as ours, and where a peer's own threads and those of BLAS fight over cores, BLAS is limited inside the call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from gossamer.core.protocols import Recommendations
+from gossamer.core.topk import batch_rows, top_n
+from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.runner.specs import PEER_PREFIX
+
+
+class Peer:
+    """Another library's recommender behind `fit` and `recommend`: binary interactions in, ranked items out."""
+
+    library: str
+    blas_threads: int | None = None
+    items_: Vocabulary
+
+    def fit(self, data: Interactions, validation: HeldOut | None = None) -> Self:
+        """Fit on binary interactions; peers choose nothing on validation data."""
+        del validation
+        self.items_ = data.items
+        with threadpool_limits(self.blas_threads, user_api="blas"):
+            self._learn(sparse.csr_matrix(data.matrix()))
+        return self
+
+    def recommend(self, history: Interactions, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
+        """Return the n best items for every row of `history`, whose users may be new."""
+        known = history.aligned_to(self.items_).matrix()
+        size = batch_rows(len(self.items_))
+        blocks = []
+        for start in range(0, max(1, known.shape[0]), size):
+            rows = known[start : start + size]
+            with threadpool_limits(self.blas_threads, user_api="blas"):
+                scores = np.array(self._scores(sparse.csr_matrix(rows)), dtype=np.float32)
+            blocks.append(top_n(scores, n, rows if exclude_seen else None))
+        items, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return Recommendations(items, scores)
+
+    def _learn(self, matrix: sparse.csr_matrix) -> None:
+        raise NotImplementedError
+
+    def _scores(self, history: sparse.csr_matrix) -> np.ndarray:
+        raise NotImplementedError
+
+
+class ImplicitALS(Peer):
+    """`implicit.als.AlternatingLeastSquares`; new users are folded in with the library's own solver."""
+
+    library = "implicit"
+    blas_threads = 1
+
+    def __init__(
+        self,
+        *,
+        factors: int = 64,
+        regularization: float = 0.01,
+        alpha: float = 1.0,
+        iterations: int = 15,
+        random_state: int = 0,
+    ) -> None:
+        self.arguments = dict(
+            factors=factors,
+            regularization=regularization,
+            alpha=alpha,
+            iterations=iterations,
+            random_state=random_state,
+        )
+
+    def _learn(self, matrix: sparse.csr_matrix) -> None:
+        self.model_ = require("implicit.als").AlternatingLeastSquares(use_gpu=False, **self.arguments)
+        self.model_.fit(matrix, show_progress=False)
+
+    def _scores(self, history: sparse.csr_matrix) -> np.ndarray:
+        users = self.model_.recalculate_user(np.arange(history.shape[0]), history)
+        return np.asarray(users @ self.model_.item_factors.T)
+
+
+class _Irspack(Peer):
+    """Any recommender of irspack that scores new users from their row."""
+
+    library = "irspack"
+    class_name: str
+    arguments: dict[str, Any]
+
+    def _learn(self, matrix: sparse.csr_matrix) -> None:
+        cls = getattr(require("irspack"), self.class_name)
+        # Doubles inside, as everywhere in irspack.
+        self.model_ = cls(matrix.astype(np.float64), **self.arguments)
+        self.model_.learn()
+
+    def _scores(self, history: sparse.csr_matrix) -> np.ndarray:
+        return np.asarray(self.model_.get_score_cold_user(history.astype(np.float64)))
+
+
+class IrspackEASE(_Irspack):
+    """`irspack.DenseSLIMRecommender`, which is EASE."""
+
+    class_name = "DenseSLIMRecommender"
+
+    def __init__(self, *, reg: float = 1.0) -> None:
+        self.arguments = dict(reg=reg)
+
+
+class IrspackIALS(_Irspack):
+    """`irspack.IALSRecommender`, implicit ALS in the formulation of Rendle et al. (2021)."""
+
+    class_name = "IALSRecommender"
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 20,
+        alpha0: float = 0.0,
+        reg: float = 0.001,
+        nu: float = 1.0,
+        train_epochs: int = 16,
+        random_state: int = 0,
+    ) -> None:
+        self.arguments = dict(
+            n_components=n_components,
+            alpha0=alpha0,
+            reg=reg,
+            nu=nu,
+            train_epochs=train_epochs,
+            random_seed=random_state,
+        )
+
+
+class IrspackSLIM(_Irspack):
+    """`irspack.SLIMRecommender`, elastic net per item."""
+
+    class_name = "SLIMRecommender"
+
+    def __init__(self, *, alpha: float = 0.05, l1_ratio: float = 0.01, n_iter: int = 100) -> None:
+        self.arguments = dict(alpha=alpha, l1_ratio=l1_ratio, n_iter=n_iter)
+
+
+PEERS: dict[str, type[Peer]] = {
+    "implicit-als": ImplicitALS,
+    "irspack-ease": IrspackEASE,
+    "irspack-ials": IrspackIALS,
+    "irspack-slim": IrspackSLIM,
+}
+
+
+def find(name: str) -> type[Peer]:
+    """Return the adapter of a peer."""
+    if name not in PEERS:
+        raise ValueError(f"peer must be one of {', '.join(PEERS)}, got {name!r}")
+    return PEERS[name]
+
+
+def libraries(model: str) -> tuple[str, ...]:
+    """Return the libraries a model needs beyond ours: that of a peer, none otherwise."""
+    return (find(model.removeprefix(PEER_PREFIX)).library,) if model.startswith(PEER_PREFIX) else ()
+
+
+def require(module: str, load: Callable[[str], Any] = importlib.import_module) -> Any:
+    """Import a module of the bench extra, or say how to install it."""
+    try:
+        return load(module)
+    except ImportError as error:
+        library = module.split(".")[0]
+        raise ImportError(f"{library} is not installed; install it with: pip install 'gossamer[bench]'") from error

@@ -1,0 +1,130 @@
+"""Run the rows of an experiment: data → split → search → fit → metrics → record, each row in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gossamer import datasets
+from gossamer.core.progress import progress_is_shown, show_progress
+from gossamer.data.interactions import Split
+from gossamer.runner import machine, peers
+from gossamer.runner.estimators import family_of, make_estimator
+from gossamer.runner.experiment import Experiment, Row
+from gossamer.runner.measure import fit, measure
+from gossamer.runner.records import Record, read_record, record_path, spec_hash, write_record
+from gossamer.runner.search import choose
+from gossamer.runner.source import is_file, make_split, open_data
+
+logger = logging.getLogger(__name__)
+
+
+def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
+    """Run one row with one seed in this process and return its record, unwritten.
+
+    Settings are searched on validation data; then the chosen ones are fitted once more, so that time and memory are
+    those of one fit and one evaluation, and judged on test data.
+    """
+    code = spec_hash(experiment, row, machine.code_hash(family_of(row.model)))
+    commit, dirty = machine.commit()
+    make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
+    data = open_data(experiment.data)
+    split = make_split(data, experiment.split, seed)
+    settings, trace = _searched(experiment, row, seed, split)
+    machine.reset_peak_rss()
+    estimator = make_estimator(row.model, settings, seed=seed)
+    seconds = fit(estimator, split)
+    measured = measure(estimator, split.test, experiment.metrics)
+    return Record(
+        experiment=experiment.name,
+        row=row.name,
+        method=row.method,
+        model=row.model,
+        seed=seed,
+        commit=commit,
+        dirty=dirty,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.machine(),
+        versions=machine.versions(*peers.libraries(row.model)),
+        data=experiment.data.as_json() | {"checksum": data.fingerprint()},
+        split=split.description,
+        settings=settings,
+        search=trace,
+        seconds=seconds,
+        peak_rss_bytes=machine.peak_rss_bytes(),
+        metrics=measured.values,
+        standard_error=measured.standard_error,
+        paper=row.paper,
+        peer=row.peer,
+        code=code,
+    )
+
+
+def run_experiment(
+    experiment: Experiment, *, row: str | None = None, seed: int | None = None, force: bool = False
+) -> Iterator[tuple[Record, bool]]:
+    """Run the rows that have no record yet for the code as it is, and yield each record with whether it is new."""
+    rows = experiment.rows if row is None else (experiment.row(row),)
+    for chosen in rows:
+        for number in experiment.seeds if seed is None else (seed,):
+            path = record_path(experiment, chosen, number)
+            if not force and path.exists():
+                record = read_record(path)
+                if record.code == spec_hash(experiment, chosen, machine.code_hash(family_of(chosen.model))):
+                    yield record, False
+                    continue
+            logger.info("running %s, row %s, seed %d", experiment.name, chosen.name, number)
+            record = run_in_own_process(experiment, chosen, number)
+            write_record(record, path)
+            yield record, True
+
+
+def data_are_here(experiment: Experiment) -> bool:
+    """Say whether an experiment can run without a download."""
+    name = experiment.data.name
+    return Path(name).exists() if is_file(name) else datasets.locate(name) is not None
+
+
+def run_in_own_process(experiment: Experiment, row: Row, seed: int) -> Record:
+    """Run a row in a new process, so that its peak memory is its own and not that of the rows before it."""
+    # spawn, not fork: a forked child begins with its parent's memory and with locks its threads may hold.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        1, mp_context=context, initializer=show_progress_here, initargs=(progress_is_shown(),)
+    ) as pool:
+        try:
+            return pool.submit(run_row, experiment, row, seed).result()
+        except BrokenProcessPool:
+            raise OSError(
+                f"row {row.name!r} with seed {seed} was killed by the system, which usually means out of memory; "
+                "run it alone or on a larger machine"
+            ) from None
+
+
+def show_progress_here(shown: bool) -> None:
+    """Switch progress on for the rest of this process: context variables do not cross into a new one."""
+    show_progress(shown).__enter__()
+
+
+def _searched(
+    experiment: Experiment, row: Row, seed: int, split: Split
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    if row.search is None:
+        return dict(row.settings), None
+    metric, valid = row.search.metric, split.valid
+    if valid is None:
+        raise ValueError(f"split must hold out validation data for the search of row {row.name!r}, got none")
+
+    def score(settings: dict[str, Any]) -> tuple[float, float]:
+        estimator = make_estimator(row.model, row.settings | settings, seed=seed)
+        seconds = fit(estimator, split)
+        return measure(estimator, valid, [metric]).values[metric], seconds
+
+    chosen, trace = choose(row.search, seed, score)
+    return row.settings | chosen, trace
