@@ -56,8 +56,8 @@ def find_hits(ranked: Int[np.ndarray, "B n"], relevant: csr_array) -> Hits:
 
 def check_ranked(ranked: Int[np.ndarray, "B n"], *, num_items: int) -> None:
     """Raise a ValueError unless `ranked` holds each of the `num_items` items at most once per row, -1 as padding."""
-    if not isinstance(ranked, np.ndarray) or ranked.ndim != 2 or ranked.dtype.kind not in "iu":
-        raise ValueError(f"ranked must be an integer array of shape (B, n), got {_describe(ranked)}")
+    if not isinstance(ranked, np.ndarray) or ranked.ndim != 2 or ranked.dtype.kind != "i":
+        raise ValueError(f"ranked must be a signed integer array of shape (B, n), got {_describe(ranked)}")
     if ranked.size == 0:
         return
     smallest, largest = int(ranked.min()), int(ranked.max())

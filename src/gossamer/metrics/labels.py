@@ -7,13 +7,14 @@ label predicted, none true) the value is `zero_division`, as in scikit-learn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Integer
 
 from gossamer.core.checks import check_real
 
+LabelMatrix: TypeAlias = Bool[np.ndarray, "N L"] | Integer[np.ndarray, "N L"]
 Value = TypeVar("Value")
 
 
@@ -27,8 +28,8 @@ class LabelScores(Generic[Value]):
 
 
 def micro_scores(
-    predicted: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
-    truth: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
+    predicted: LabelMatrix,
+    truth: LabelMatrix,
     *,
     zero_division: float = 0.0,
 ) -> LabelScores[float]:
@@ -42,8 +43,8 @@ def micro_scores(
 
 
 def macro_scores(
-    predicted: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
-    truth: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
+    predicted: LabelMatrix,
+    truth: LabelMatrix,
     *,
     zero_division: float = 0.0,
 ) -> LabelScores[float]:
@@ -55,8 +56,8 @@ def macro_scores(
 
 
 def per_example_scores(
-    predicted: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
-    truth: Bool[np.ndarray, "N L"] | Int[np.ndarray, "N L"],
+    predicted: LabelMatrix,
+    truth: LabelMatrix,
     *,
     zero_division: float = 0.0,
 ) -> LabelScores[Float[np.ndarray, " N"]]:

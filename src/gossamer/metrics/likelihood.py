@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 
 
 def perplexity_per_document(
-    log_probs: Float[np.ndarray, " N"], num_tokens: Int[np.ndarray, " N"] | Float[np.ndarray, " N"]
+    log_probs: Float[np.ndarray, " N"], num_tokens: Integer[np.ndarray, " N"] | Float[np.ndarray, " N"]
 ) -> float:
     """Return exp(1/N Σ_d −log p(x_d) / N_d): every document counts the same, as in the NFA and NVDM papers.
 
@@ -17,15 +17,17 @@ def perplexity_per_document(
     2.0
     """
     _check_documents(log_probs, num_tokens)
-    return _exp(float(np.mean(-log_probs.astype(np.float64) / num_tokens)))
+    with np.errstate(over="ignore", invalid="ignore"):  # too large for a float is infinite
+        return float(np.exp(np.mean(-log_probs.astype(np.float64) / num_tokens)))
 
 
 def perplexity_per_token(
-    log_probs: Float[np.ndarray, " N"], num_tokens: Int[np.ndarray, " N"] | Float[np.ndarray, " N"]
+    log_probs: Float[np.ndarray, " N"], num_tokens: Integer[np.ndarray, " N"] | Float[np.ndarray, " N"]
 ) -> float:
     """Return exp(−Σ_d log p(x_d) / Σ_d N_d): every token counts the same, as in gensim and tomotopy."""
     _check_documents(log_probs, num_tokens)
-    return _exp(float(-log_probs.sum(dtype=np.float64) / num_tokens.sum(dtype=np.float64)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.exp(-log_probs.sum(dtype=np.float64) / num_tokens.sum(dtype=np.float64)))
 
 
 def _check_documents(log_probs: np.ndarray, num_tokens: np.ndarray) -> None:
@@ -41,8 +43,3 @@ def _check_documents(log_probs: np.ndarray, num_tokens: np.ndarray) -> None:
     unusable = ~np.isfinite(num_tokens) | ~(num_tokens > 0)
     if unusable.any():
         raise ValueError(f"num_tokens must be > 0 (leave empty documents out), got {num_tokens[unusable][0]}")
-
-
-def _exp(exponent: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.exp(exponent))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 
 
 def squared_error(
-    prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Int[np.ndarray, " n"]
+    prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Integer[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Return (prediction − truth)² per interaction; its mean is the MSE.
 
@@ -21,19 +21,19 @@ def squared_error(
 
 
 def absolute_error(
-    prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Int[np.ndarray, " n"]
+    prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Integer[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Return |prediction − truth| per interaction; its mean is the MAE."""
     magnitude: Float[np.ndarray, " n"] = np.abs(_difference(prediction, truth))
     return magnitude
 
 
-def mse(prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Int[np.ndarray, " n"]) -> float:
+def mse(prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Integer[np.ndarray, " n"]) -> float:
     """Return the mean squared error over at least one interaction."""
     return _mean(squared_error(prediction, truth))
 
 
-def mae(prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Int[np.ndarray, " n"]) -> float:
+def mae(prediction: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"] | Integer[np.ndarray, " n"]) -> float:
     """Return the mean absolute error over at least one interaction."""
     return _mean(absolute_error(prediction, truth))
 
