@@ -16,7 +16,7 @@ import gossamer.models
 from gossamer.persistence import read_artifact
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def probe_module() -> Iterator[ModuleType]:
     gossamer.models.__path__.append(str(PROBE_FOLDER))
     yield importlib.import_module("gossamer.models._probe")

@@ -34,8 +34,11 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     A save that replaces the artifact meanwhile is noticed: then the new one is read.
     """
     try:
-        return look_inside(Path(path), _read_directory)
-    except OSError as error:
+        # Through a link, because a save through it works on what it points to.
+        return look_inside(Path(os.path.realpath(path)), _read_directory)
+    except ArtifactError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError where the path itself is impossible
         raise ArtifactError(f"{path} cannot be read: {error}; check the path and its permissions") from error
 
 
