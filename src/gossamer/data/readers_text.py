@@ -96,7 +96,7 @@ def _terms(name: str, vocabulary: Vocabulary | FilePath | None, num_terms: int |
         count = needed if num_terms is None else check_int("num_terms", num_terms, at_least=1)
         terms = Vocabulary.numbered(count)
     else:
-        terms = vocabulary if isinstance(vocabulary, Vocabulary) else read_vocabulary(vocabulary)
+        terms = vocabulary if isinstance(vocabulary, Vocabulary) else read_vocabulary(vocabulary, skip_blank=False)
         if num_terms is not None and num_terms != len(terms):
             raise ValueError(f"num_terms must be the size of the vocabulary ({len(terms)}), got {num_terms!r}")
     if needed > len(terms):
@@ -107,13 +107,18 @@ def _terms(name: str, vocabulary: Vocabulary | FilePath | None, num_terms: int |
     return terms
 
 
-def read_vocabulary(source: FilePath, *, encoding: str = "utf-8") -> Vocabulary:
-    """Read one word per line; counts or anything else behind the word are ignored, and so are blank lines."""
+def read_vocabulary(source: FilePath, *, skip_blank: bool = True, encoding: str = "utf-8") -> Vocabulary:
+    """Read one word per line; counts or anything else behind the word are ignored.
+
+    Blank lines are skipped, or an error where `skip_blank` is off because the numbers of the lines matter.
+    """
     words: dict[str, int] = {}
     for number, line in read_lines(source, encoding=encoding):
         word = line.split(maxsplit=1)[0] if line.strip() else None
         if word is None:
-            continue
+            if skip_blank:
+                continue
+            raise ValueError(f"{file_name(source)}, line {number} must be a word, got a blank line")
         if word in words:
             raise ValueError(
                 f"{file_name(source)}, line {number} must be a new word, got {word!r}, which is on line {words[word]}"

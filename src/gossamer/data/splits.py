@@ -1,0 +1,14 @@
+"""The door to all splits; each is seeded and leaks nothing of what is held out into training."""
+
+from gossamer.data.splits_random import split_random, split_rows
+from gossamer.data.splits_time import split_global_time, split_user_time
+from gossamer.data.splits_users import split_users, split_users_folds
+
+__all__ = [
+    "split_global_time",
+    "split_random",
+    "split_rows",
+    "split_user_time",
+    "split_users",
+    "split_users_folds",
+]
