@@ -139,8 +139,13 @@ class _Run:
             if self.checkpoint is not None and self.is_between_updates:
                 self._save()
             raise
-        if self.best_state is not None and self.history.best_epoch != self.epoch - 1:
-            self.step.load_state_dict(self.best_state)
+        if self.restore_best and self.history.best_epoch not in (None, self.epoch - 1):
+            if self.best_state is None:
+                logger.warning(
+                    "the state of epoch %d was not kept: its run had restore_best=False", self.history.best_epoch
+                )
+            else:
+                self.step.load_state_dict(self.best_state)
         self._stop_clock()
         return self.history
 

@@ -15,7 +15,10 @@ __all__ = ["ProximalAdam", "ProximalSGD", "ProximalYogi"]
 
 
 class ProximalSGD(ProximalOptimiser):
-    """Proximal gradient descent: w ← S(w − lr·b, lr·l1) with b ← momentum·b + ∇f.
+    """Proximal gradient descent: w ← S(w − lr·b, lr·l1/(1 − momentum)) with b ← momentum·b + ∇f.
+
+    The step is that of torch's SGD, whose momentum makes it 1/(1 − momentum) times as long, so the threshold must grow
+    alike: with lr·l1 alone the method would solve the problem whose penalty is l1·(1 − momentum).
 
     >>> weight = torch.nn.Parameter(torch.tensor([1.0, 0.05]))
     >>> optimiser = ProximalSGD([weight], lr=0.1, l1=1.0)
@@ -38,20 +41,20 @@ class ProximalSGD(ProximalOptimiser):
         super().__init__(params, {"lr": lr, "l1": l1, "nonnegative": nonnegative, "momentum": momentum})
 
     def new_moments(self, group: Group, parameter: Tensor) -> Moments:
-        """Return the momentum buffer, or nothing without momentum."""
+        """Return the running mean of gradients, or nothing without momentum."""
         return {"momentum": torch.zeros_like(parameter)} if group["momentum"] else {}
 
     def advance(self, group: Group, moments: Moments, count: Tensor, gradient: Tensor) -> Tensor:
-        """Return the gradient, or the momentum buffer after adding it."""
+        """Return the gradient, or its running mean (1 − momentum)·b."""
         del count
         if "momentum" not in moments:
             return gradient
-        return moments["momentum"].mul_(group["momentum"]).add_(gradient)
+        return moments["momentum"].lerp_(gradient, 1 - group["momentum"])
 
     def metric(self, group: Group, moments: Moments, count: Tensor) -> Tensor:
-        """Return 1, which as a 0-d float64 loses no digit in any dtype."""
-        del group, moments
-        return count.new_ones((), dtype=torch.float64)
+        """Return 1 − momentum, which as a 0-d float64 loses no digit in any dtype."""
+        del moments
+        return count.new_full((), 1 - group["momentum"], dtype=torch.float64)
 
 
 class ProximalAdam(ProximalOptimiser):

@@ -4,9 +4,10 @@ Every optimiser here minimises f(w) + ‖l1 ⊙ w‖₁ (over w ≥ 0 where `non
 
     w ← prox(w − lr · m/d,  threshold = lr · l1/d)
 
-with a direction m and a positive diagonal metric d that the subclass defines (SGD: d = 1; Adam, Yogi: d = √v + eps).
-Step and threshold share d: then 0 ∈ ∇f + l1 ∂‖w‖₁ holds exactly at the fixed points, whatever d is. A threshold without
-d, as in "Adam, then shrink by lr · l1", has other fixed points and does not give the sparsity asked for.
+with m a running mean of gradients and d a positive diagonal metric that the subclass defines (SGD: d = 1 − momentum;
+Adam, Yogi: d = √v + eps). Step and threshold share d, and m tends to ∇f: then 0 ∈ ∇f + l1 ∂‖w‖₁ holds exactly at the
+fixed points, whatever d is. A threshold without d, as in "Adam, then shrink by lr · l1", has other fixed points and
+does not give the sparsity asked for.
 
 **Row-sparse gradients** are torch sparse COO tensors with one sparse dimension, as `nn.Embedding(sparse=True)` gives.
 Only rows in the gradient are *touched*. In an untouched row
@@ -21,7 +22,7 @@ Only rows in the gradient are *touched*. In an untouched row
 
 A row-sparse parameter without any gradient in a step counts as untouched; a dense one is skipped, as in all of torch.
 A row that was never touched has no metric under Adam (v = 0 says nothing about its curvature), so Adam's thresholds
-begin with a row's first gradient; SGD (d = 1) and Yogi (d = √initial_accumulator + eps) charge a row from the first
+begin with a row's first gradient; SGD and Yogi (d = √initial_accumulator + eps) charge a row from the first
 gradient of its parameter on.
 """
 
