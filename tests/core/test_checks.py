@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 
 
 def test_valid_values_come_back_as_plain_numbers():
@@ -49,3 +49,10 @@ def test_check_real_names_argument_constraint_and_value(value, bounds, text):
 def test_check_choice_lists_what_there_is():
     with pytest.raises(ValueError, match=r"^mode must be one of 'min', 'max', got None$"):
         check_choice("mode", None, ["min", "max"])
+
+
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_check_bool_takes_nothing_but_bools(value):
+    assert check_bool("weighted", True) is True
+    with pytest.raises(ValueError, match=f"^weighted must be True or False, got {value!r}$"):
+        check_bool("weighted", value)

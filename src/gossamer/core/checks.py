@@ -54,6 +54,18 @@ def check_real(
     return number
 
 
+def check_bool(name: str, value: object) -> bool:
+    """Return `value` if it is a bool, else raise a ValueError; "false" and 0 are mistakes, not answers.
+
+    >>> check_bool("weighted", "false")
+    Traceback (most recent call last):
+    ValueError: weighted must be True or False, got 'false'
+    """
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return value
+
+
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, else raise a ValueError that lists them.
 
