@@ -43,7 +43,8 @@ def recommended(estimator: Any, history: Interactions, n: int) -> list[dict[str,
     known = item_vocabulary(estimator)
     check_int("n", n, at_least=1)
     best = estimator.recommend(history, n)
-    titles = history.item_features["title"] if _has_titles(history) else None
+    features = history.item_features
+    titles = None if features is None or "title" not in features.columns else features["title"]
     rows: list[dict[str, Any]] = []
     for item, score in zip(best.items[0].tolist(), best.scores[0].tolist(), strict=True):
         if item >= 0:
@@ -52,7 +53,3 @@ def recommended(estimator: Any, history: Interactions, n: int) -> list[dict[str,
                 row["title"] = titles[int(history.items.index_of([known[item]])[0])]
             rows.append(row)
     return rows
-
-
-def _has_titles(history: Interactions) -> bool:
-    return history.item_features is not None and "title" in history.item_features.columns

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +37,7 @@ class Peer:
         del validation
         self.items_ = data.items
         with threadpool_limits(self.blas_threads, user_api="blas"):
-            self._learn(sparse.csr_matrix(data.matrix()))
+            self._learn(sparse.csr_matrix(data.matrix(), copy=True))  # ours is read-only, which implicit refuses
         return self
 
     def recommend(self, history: Interactions, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
@@ -46,7 +48,7 @@ class Peer:
         for start in range(0, max(1, known.shape[0]), size):
             rows = known[start : start + size]
             with threadpool_limits(self.blas_threads, user_api="blas"):
-                scores = np.array(self._scores(sparse.csr_matrix(rows)), dtype=np.float32)
+                scores = np.array(self._scores(sparse.csr_matrix(rows, copy=True)), dtype=np.float32)
             blocks.append(top_n(scores, n, rows if exclude_seen else None))
         items, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return Recommendations(items, scores)
@@ -73,13 +75,13 @@ class ImplicitALS(Peer):
         iterations: int = 15,
         random_state: int = 0,
     ) -> None:
-        self.arguments = dict(
-            factors=factors,
-            regularization=regularization,
-            alpha=alpha,
-            iterations=iterations,
-            random_state=random_state,
-        )
+        self.arguments = {
+            "factors": factors,
+            "regularization": regularization,
+            "alpha": alpha,
+            "iterations": iterations,
+            "random_state": random_state,
+        }
 
     def _learn(self, matrix: sparse.csr_matrix) -> None:
         self.model_ = require("implicit.als").AlternatingLeastSquares(use_gpu=False, **self.arguments)
@@ -101,7 +103,8 @@ class _Irspack(Peer):
         cls = getattr(require("irspack"), self.class_name)
         # Doubles inside, as everywhere in irspack.
         self.model_ = cls(matrix.astype(np.float64), **self.arguments)
-        self.model_.learn()
+        with redirect_stdout(StringIO()):  # irspack draws a progress bar on standard output
+            self.model_.learn()
 
     def _scores(self, history: sparse.csr_matrix) -> np.ndarray:
         return np.asarray(self.model_.get_score_cold_user(history.astype(np.float64)))
@@ -113,7 +116,7 @@ class IrspackEASE(_Irspack):
     class_name = "DenseSLIMRecommender"
 
     def __init__(self, *, reg: float = 1.0) -> None:
-        self.arguments = dict(reg=reg)
+        self.arguments = {"reg": reg}
 
 
 class IrspackIALS(_Irspack):
@@ -131,14 +134,14 @@ class IrspackIALS(_Irspack):
         train_epochs: int = 16,
         random_state: int = 0,
     ) -> None:
-        self.arguments = dict(
-            n_components=n_components,
-            alpha0=alpha0,
-            reg=reg,
-            nu=nu,
-            train_epochs=train_epochs,
-            random_seed=random_state,
-        )
+        self.arguments = {
+            "n_components": n_components,
+            "alpha0": alpha0,
+            "reg": reg,
+            "nu": nu,
+            "train_epochs": train_epochs,
+            "random_seed": random_state,
+        }
 
 
 class IrspackSLIM(_Irspack):
@@ -147,7 +150,7 @@ class IrspackSLIM(_Irspack):
     class_name = "SLIMRecommender"
 
     def __init__(self, *, alpha: float = 0.05, l1_ratio: float = 0.01, n_iter: int = 100) -> None:
-        self.arguments = dict(alpha=alpha, l1_ratio=l1_ratio, n_iter=n_iter)
+        self.arguments = {"alpha": alpha, "l1_ratio": l1_ratio, "n_iter": n_iter}
 
 
 PEERS: dict[str, type[Peer]] = {

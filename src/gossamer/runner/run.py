@@ -36,7 +36,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
     data = open_data(experiment.data)
     split = make_split(data, experiment.split, seed)
-    settings, trace = _searched(experiment, row, seed, split)
+    settings, trace = _searched(row, seed, split)
     machine.reset_peak_rss()
     estimator = make_estimator(row.model, settings, seed=seed)
     seconds = fit(estimator, split)
@@ -112,9 +112,7 @@ def show_progress_here(shown: bool) -> None:
     show_progress(shown).__enter__()
 
 
-def _searched(
-    experiment: Experiment, row: Row, seed: int, split: Split
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def _searched(row: Row, seed: int, split: Split) -> tuple[dict[str, Any], dict[str, Any] | None]:
     if row.search is None:
         return dict(row.settings), None
     metric, valid = row.search.metric, split.valid

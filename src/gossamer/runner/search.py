@@ -66,8 +66,5 @@ def lower_is_better(metric: str) -> bool:
 
 def _draw(limits: dict[str, Any], uniform: float) -> float | int:
     low, high = float(limits["low"]), float(limits["high"])
-    if limits.get("scale") == "log":
-        value = low * (high / low) ** uniform
-    else:
-        value = low + (high - low) * uniform
+    value = low * (high / low) ** uniform if limits.get("scale") == "log" else low + (high - low) * uniform
     return round(value) if limits.get("integer") else float(f"{value:.6g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,10 @@ from gossamer.data.readers import read_interactions
 from gossamer.data.splits import split_global_time, split_random, split_user_time, split_users
 from gossamer.runner.specs import DataSpec, SplitSpec
 
-logger = logging.getLogger(__name__)
-
-_SPLITTERS = {
+_SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
     "random": split_random,
     "user-time": split_user_time,
-    "global-time": split_global_time,
-}
-# A command line that names no sizes gets a tenth of the users, or of the interactions, for each held-out part.
-_DEFAULTS: dict[str, dict[str, Any]] = {
-    "users": {"num_valid": 0.1, "num_test": 0.1},
-    "user-time": {"fractions": (0.7, 0.1, 0.2)},
-    "global-time": {"fractions": (0.8, 0.1, 0.1)},
 }
 
 
@@ -72,7 +63,6 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Split:
     if spec.kind == "none":
         nothing = data.keep(np.zeros(data.nnz, dtype=bool))
         return Split(data, None, HeldOut(data, nothing), {"kind": "none"})
-    arguments = _DEFAULTS.get(spec.kind, {}) | spec.arguments
-    if "fractions" in arguments:
-        arguments["fractions"] = tuple(arguments["fractions"])
-    return _SPLITTERS[spec.kind](data, **arguments, random_state=seed if spec.seed is None else spec.seed)
+    if spec.kind == "global-time":  # nothing in it is random
+        return split_global_time(data, **spec.arguments)
+    return _SEEDED[spec.kind](data, **spec.arguments, random_state=seed if spec.seed is None else spec.seed)

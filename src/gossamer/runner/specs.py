@@ -15,7 +15,7 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "users": ("num_valid", "num_test", "fold_in"),
     "random": ("fractions",),
     "user-time": ("fractions",),
-    "global-time": ("fractions",),
+    "global-time": ("fractions", "cutoffs"),
     "none": (),
 }
 

@@ -1,0 +1,89 @@
+"""Tables from records: means, spreads, published numbers, the same text for the same records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from test_records import make_record
+
+from gossamer.runner.experiment import Experiment, read_experiment
+from gossamer.runner.table import footnote, markdown_table, rich_table, table_frame
+
+
+@pytest.fixture
+def experiment(tiny_file: Path) -> Experiment:
+    return read_experiment(tiny_file)
+
+
+def test_several_seeds_have_a_mean_and_a_standard_deviation(experiment: Experiment) -> None:
+    records = [
+        make_record(seed=seed, metrics={"recall@2": 0.5, "ndcg@5": value}) for seed, value in [(0, 0.4), (1, 0.6)]
+    ]
+    frame = table_frame(experiment, records)
+    line = frame.row(by_predicate=frame["row"] == "ease", named=True)
+    assert line["ndcg@5"] == pytest.approx(0.5)
+    assert line["± ndcg@5"] == pytest.approx(0.1414, abs=1e-4)
+    assert (line["seeds"], line["by"], line["seconds"]) == (2, "gossamer", 1.5)
+
+
+def test_one_seed_has_the_standard_error_over_users(experiment: Experiment) -> None:
+    frame = table_frame(experiment, [make_record()])
+    assert frame.row(by_predicate=frame["row"] == "ease", named=True)["± ndcg@5"] == 0.02
+
+
+def test_published_numbers_stand_beside_and_need_no_record(experiment: Experiment) -> None:
+    frame = table_frame(experiment, [])
+    assert frame["row"].to_list() == ["popularity"]
+    assert frame["ndcg@5 (paper)"].to_list() == [0.25]
+    assert frame["ndcg@5"].to_list() == [None]
+    assert "recall@2 (paper)" not in frame.columns
+
+
+def test_markdown_marks_the_best_and_says_how_to_do_it_again(experiment: Experiment) -> None:
+    records = [make_record(), make_record(row="popularity", metrics={"recall@2": 0.1, "ndcg@5": 0.1}, dirty=True)]
+    text = markdown_table(experiment, records)
+    assert text == markdown_table(experiment, records[::-1])
+    lines = text.splitlines()
+    assert lines[0] == "| method | by | seeds | recall@2 | ndcg@5 | ndcg@5 (paper) | seconds | peak MB |"
+    assert lines[1].startswith("| :-- | :-- | --: |")
+    assert lines[3] == "| EASE | gossamer | 1 | **0.5000 ± 0.0100** | **0.4000 ± 0.0200** |  | 1.5 | 123 |"
+    assert "0.1000 ± 0.0200 | 0.2500 |" in lines[2]
+    assert lines[-1] == (
+        "± standard error over users; seconds and peak memory of one fit on 2 cores; "
+        "commit 0000000000, 0000000000+; `gossamer reproduce tiny`."
+    )
+
+
+def test_the_best_error_is_the_lowest_and_sizes_have_no_best(experiment: Experiment) -> None:
+    ratings = replace(experiment, metrics=("test_mse", "values"))
+    records = [
+        make_record(metrics={"test_mse": 0.7, "values": 9746.0}, standard_error={}),
+        make_record(row="popularity", metrics={"test_mse": 0.8, "values": 1.0}),
+    ]
+    text = markdown_table(ratings, records)
+    assert "| **0.7000** | 9,746 |" in text
+    assert "| 0.8000" in text
+
+
+def test_a_cell_cannot_break_the_table(experiment: Experiment) -> None:
+    ease = replace(experiment.row("ease"), method="a | b [bold]")
+    text = markdown_table(replace(experiment, rows=(ease,)), [make_record()])
+    assert "a \\| b" in text
+    printed = StringIO()
+    Console(file=printed, width=200).print(rich_table(replace(experiment, rows=(ease,)), [make_record()]))
+    assert "a | b [bold]" in printed.getvalue()
+
+
+def test_the_terminal_shows_the_same(experiment: Experiment) -> None:
+    printed = StringIO()
+    Console(file=printed, width=200).print(rich_table(experiment, [make_record()]))
+    assert "Two blocks of users" in printed.getvalue()
+    assert "0.4000 ± 0.0200" in printed.getvalue()
+
+
+def test_an_experiment_without_records_says_so(experiment: Experiment) -> None:
+    assert footnote(experiment, []) == "Not run yet: `gossamer reproduce tiny`."
