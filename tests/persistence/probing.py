@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,8 @@ def reseal(path: Path, change: Any = None) -> None:
             config["files"][name] = describe_file(path / name)
     if change is not None:
         change(config)
-    config["checksum"] = config_checksum(config)
+    with suppress(ValueError):  # infinities have no checksum, and must be refused before it is looked at
+        config["checksum"] = config_checksum(config)
     (path / "config.json").write_text(json.dumps(config))
 
 

@@ -13,12 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from probing import fitted, state
+from probing import fitted, refusal, state
 
 from gossamer.persistence import read_artifact
 from gossamer.persistence.atomic import replacing_directory
 
-NUM_STEPS = 36  # a save takes about 30; the assertions below notice when there are more
+NUM_STEPS = 40  # a save takes about 32; the assertions below notice when there are more
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -62,8 +62,13 @@ def test_the_newest_of_two_set_aside_is_read(saved: Path, probe_module: ModuleTy
     assert state(read_artifact(saved).estimator) == state(fitted(probe_module.Probe, seed=1))
 
 
+def test_what_was_being_removed_is_never_read(saved: Path) -> None:
+    saved.rename(saved.with_name(".model.gone-0123abcd"))
+    assert "does not exist" in refusal(saved)
+
+
 def test_only_leftovers_of_the_same_name_are_removed(saved: Path, probe: Any, tmp_path: Path) -> None:
-    for name in (".model.new-00000000", ".model.old-00000000"):
+    for name in (".model.new-00000000", ".model.old-00000000", ".model.gone-00000000"):
         shutil.copytree(saved, tmp_path / name)
     others = [".model.new-mine", ".model2.new-00000000", ".model.old-000000000", "model.old-00000000"]
     for name in others:
@@ -120,7 +125,7 @@ def test_writers_and_readers_at_once(saved: Path, probe_module: ModuleType, tmp_
 
     def work(probe: Any) -> None:
         try:
-            for _ in range(5):
+            for _ in range(10):
                 probe.save(saved)
                 assert state(read_artifact(saved).estimator) in states
         except BaseException as error:

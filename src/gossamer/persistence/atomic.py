@@ -1,8 +1,8 @@
 """Replace a whole directory so that a crash at any moment leaves the old one or the new one.
 
 New content is written to `.NAME.new-xxxxxxxx` beside it and synced; then the old directory is renamed to
-`.NAME.old-xxxxxxxx`, the new one to `NAME`, and the old one removed. Should a crash fall between the two renames,
-`look_inside` still finds the old one; the next save removes whatever a crash left behind.
+`.NAME.old-xxxxxxxx`, the new one to `NAME`, and the old one to `.NAME.gone-xxxxxxxx` and removed. Should a crash fall
+between the first two renames, `look_inside` still finds the old one; the next save removes whatever a crash left.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ T = TypeVar("T")
 def replacing_directory(path: Path) -> Iterator[Path]:
     """Yield an empty directory that becomes `path` when the block ends well, and vanishes when it does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in _siblings(path, "new"):
-        _remove_unless_in_use(leftover)
+    _remove_leftovers(path)
     staging, lock = _locked_directory(path)
     try:
         yield staging
@@ -48,8 +47,7 @@ def replacing_directory(path: Path) -> Iterator[Path]:
     finally:
         if lock is not None:
             os.close(lock)
-    for leftover in _siblings(path, "old"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    _discard_set_aside(path)
 
 
 def look_inside(path: Path, look: Callable[[Path], T]) -> T:
@@ -59,15 +57,20 @@ def look_inside(path: Path, look: Callable[[Path], T]) -> T:
     """
     while True:
         directory = _present_directory(path)
-        before = _identity(directory)
+        before = directory, _identity(directory)
         try:
             seen = look(directory)
         except (ArtifactError, FileNotFoundError):
-            if _identity(_present_directory(path)) == before:
+            if _is_still(path, before):
                 raise
         else:  # what was seen may be half of the old and half of the new directory
-            if _identity(_present_directory(path)) == before:
+            if _is_still(path, before):
                 return seen
+
+
+def _is_still(path: Path, before: tuple[Path, tuple[int, int, int]]) -> bool:
+    directory = _present_directory(path)
+    return (directory, _identity(directory)) == before  # both: a directory set aside keeps its identity
 
 
 def _identity(directory: Path) -> tuple[int, int, int]:
@@ -104,8 +107,6 @@ def _locked_directory(path: Path) -> tuple[Path, int | None]:
     while True:
         staging = _new_sibling(path, "new")
         staging.mkdir()
-        if sys.platform == "win32":
-            return staging, None
         lock = _lock(staging)
         if staging.exists():  # another writer may have removed it before the lock was held
             return staging, lock
@@ -113,14 +114,24 @@ def _locked_directory(path: Path) -> tuple[Path, int | None]:
             os.close(lock)
 
 
-def _remove_unless_in_use(leftover: Path) -> None:
-    """Remove a directory whose writer is gone: locks end with the process, however it ends."""
-    if sys.platform == "win32":
-        return
-    lock = _lock(leftover)
-    if lock is not None:
+def _remove_leftovers(path: Path) -> None:
+    """Remove what dead writers left: locks end with the process, however it ends."""
+    for leftover in _siblings(path, "gone"):
         shutil.rmtree(leftover, ignore_errors=True)
-        os.close(lock)
+    for leftover in _siblings(path, "new"):
+        lock = _lock(leftover)
+        if lock is not None:
+            shutil.rmtree(leftover, ignore_errors=True)
+            os.close(lock)
+
+
+def _discard_set_aside(path: Path) -> None:
+    """Remove what was set aside, under another name, so that a directory set aside is always whole."""
+    for set_aside in _siblings(path, "old"):
+        gone = _new_sibling(path, "gone")
+        with suppress(OSError):  # another writer may have been quicker
+            set_aside.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _lock(directory: Path) -> int | None:
