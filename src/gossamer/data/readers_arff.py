@@ -20,6 +20,7 @@ _ATTRIBUTE = re.compile(
         \s* (?P<type>.+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+LARGEST = float(np.finfo(np.float32).max)
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -134,7 +135,7 @@ def _number(text: str) -> float:
         value = float(text)
     except ValueError:
         return math.nan
-    return value if math.isfinite(np.float32(value)) and "_" not in text else math.nan
+    return value if abs(value) <= LARGEST and "_" not in text else math.nan
 
 
 def _read_rows(name: str, lines: Iterator[tuple[int, str]], attributes: Sequence[Attribute]) -> np.ndarray:
@@ -166,7 +167,7 @@ def _sparse_entries(place: str, text: str, count: int) -> Iterator[tuple[int, st
     body = text[1:-1].strip()
     for entry in _fields(place, body) if body else []:
         column, _, value = entry.partition(" ")
-        if not (column.isascii() and column.isdigit() and int(column) < count):
+        if not (column.isascii() and column.isdigit() and len(column) < 10 and int(column) < count):
             raise ValueError(
                 f"{place} must have entries 'column value' with columns 0 … {count - 1}, got {entry[:40]!r}"
             )

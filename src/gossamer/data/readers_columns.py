@@ -86,6 +86,8 @@ def rating_column(chunk: Chunk, name: str) -> Float32[np.ndarray, " n"]:
     series = chunk.frame[name]
     if not (series.dtype.is_numeric() or series.dtype in (pl.String, pl.Boolean, pl.Null)):
         raise ValueError(f"{chunk.place(0)}: {name} must be numbers, got {series.dtype}")
+    if series.dtype == pl.String:
+        series = series.str.strip_chars()
     numbers = series.cast(pl.Float32, strict=False)
     _refuse(chunk, name, ~numbers.is_finite().fill_null(False), "a finite number")
     return numbers.to_numpy()
@@ -95,7 +97,7 @@ def time_column(chunk: Chunk, name: str) -> Int64[np.ndarray, " n"]:
     """Return times as whole seconds: numbers as they are, rounded down; dates and ISO texts since 1970 (UTC)."""
     series = chunk.frame[name]
     if series.dtype == pl.String:
-        seconds = _seconds_from_text(series)
+        seconds = _seconds_from_text(series.str.strip_chars())
     elif series.dtype in (pl.Datetime, pl.Date):
         seconds = series.dt.epoch("s")
     elif series.dtype.is_numeric() or series.dtype == pl.Null:

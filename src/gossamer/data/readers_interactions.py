@@ -58,7 +58,7 @@ def read_interactions(
             users.count(chunk, roles["user"])
             items.count(chunk, roles["item"])
         if not users.total:
-            raise ValueError(f"{table.name} must have at least one interaction, got none below the header")
+            raise ValueError(f"{table.name} must have at least one interaction, got none")
         compressed = _place(table, roles, users, items, duplicates)
     return Interactions(
         users=users.vocabulary(numbers_from_text=table.is_text),

@@ -23,6 +23,7 @@ class Chunk:
         """Return the error for one value, with file, row or line, column, constraint and the value."""
         value = self.frame[column][row]
         shown = "nothing" if value is None or value == "" else repr(value)
+        shown = shown if len(shown) <= 80 else shown[:79] + "…"
         return ValueError(f"{self.place(row)}: {column} must be {constraint}, got {shown}")
 
 

@@ -16,7 +16,8 @@ from gossamer.data.text_files import FilePath, file_name, read_blocks, readable
 # MovieLens separates with two characters and polars with one: an unused control character stands in for "::".
 STAND_IN = "\x1f"
 USUAL_ORDER = ("user", "item", "rating", "time")
-_BLANK_LINE = re.compile(rb"(?m)^[ \t\r]*\n")
+_BLANK_LINE = re.compile(rb"(?m)^\r?\n")
+_QUOTED_OR_BLANK_LINE = re.compile(rb'(?m)("[^"]*")|^\r?\n')
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class DelimitedTable:
         self.name = file_name(path)
         self.dialect = dialect
         self._separator = STAND_IN if dialect.separator == "::" else dialect.separator
-        first = next(((line, fields) for _, block in self._blocks() for line, fields in self._records(block)), None)
+        first = next((fields for _, block in self._blocks() for _, fields in self._records(block)), None)
         if first is None:
             raise ValueError(f"{self.name} must have content, got nothing but blank lines")
-        self.columns = self._named(first[1], names)
+        self.columns = self._named(first, names)
         repeated = {name for name in self.columns if self.columns.count(name) > 1}
         if repeated:
             raise ValueError(f"{self.name} must name each column once, got {min(repeated)!r} more than once")
@@ -88,7 +89,10 @@ class DelimitedTable:
                 yield first_line, block
 
     def _parsed(self, first_line: int, block: bytes) -> pl.DataFrame:
-        text = _BLANK_LINE.sub(b"", block) if _BLANK_LINE.search(block) else block
+        text = block
+        if _BLANK_LINE.search(block):  # polars would make a row of nothing of each
+            pattern = _QUOTED_OR_BLANK_LINE if self.dialect.quoted else _BLANK_LINE
+            text = pattern.sub(lambda match: (match[1] or b"") if pattern.groups else b"", block)
         try:
             with readable(self.name):
                 return pl.read_csv(
@@ -104,7 +108,7 @@ class DelimitedTable:
             raise fault from None
 
     def _records(self, block: bytes) -> Iterator[tuple[int, list[str]]]:
-        """Yield (lines up to its end, fields) of every record that is not blank, the slow and careful way."""
+        """Yield (number of lines before it, fields) of every record, the slow and careful way; blank lines are none."""
         reader = csv.reader(
             io.StringIO(block.decode(), newline="\n"),
             delimiter=self._separator,
@@ -114,7 +118,7 @@ class DelimitedTable:
         before = 0
         try:
             for fields in reader:
-                if fields and not (len(fields) == 1 and not fields[0].strip()):
+                if fields:
                     yield before, fields
                 before = reader.line_num
         except csv.Error as fault:

@@ -71,10 +71,10 @@ def build_sentences(
 ) -> Sentences:
     """Turn texts into ragged rows of word numbers; a text without words is an empty sentence.
 
-    The vocabulary is given, or built from the words that occur at least `min_count` times, most frequent first
-    and equal ones in alphabetical order, `max_words` of them at most (`unknown` and `end` included). A word
-    outside it becomes `unknown`, or is an error where `unknown` is None or not in a given vocabulary. `end` is
-    put behind every sentence.
+    The vocabulary is given, or built: `unknown` and `end` where they are not None, then the words that occur at
+    least `min_count` times, most frequent first and equal ones in alphabetical order, `max_words` in all at most.
+    A word outside it becomes `unknown`, or is an error where `unknown` is None or not in a given vocabulary. `end`
+    is put behind every sentence.
 
     >>> data = build_sentences(["a b a", "a c"], max_words=2)
     >>> list(data.vocabulary), data.words(1)
@@ -160,12 +160,8 @@ def _frequent_words(
     rows: Sequence[Sequence[str]], max_words: int | None, min_count: int, unknown: str | None, end: str | None
 ) -> Vocabulary:
     check_int("min_count", min_count, at_least=1)
+    special = list(dict.fromkeys(word for word in (unknown, end) if word is not None))
+    limit = None if max_words is None else check_int("max_words", max_words, at_least=len(special) + 1)
     totals = Counter(word for row in rows for word in row)
     kept = sorted((word for word in totals if totals[word] >= min_count), key=lambda word: (-totals[word], word))
-    limit = len(kept) if max_words is None else check_int("max_words", max_words, at_least=2)
-    if len(kept) == len(totals) and len(kept) <= limit:
-        return Vocabulary(kept)
-    if unknown is None:
-        raise ValueError("unknown must be a word where max_words or min_count drop some, got None")
-    special = [unknown] if end is None else [unknown, end]
-    return Vocabulary([*special, *(word for word in kept if word not in special)][: max(limit, len(special))])
+    return Vocabulary([*special, *(word for word in kept if word not in special)][:limit])

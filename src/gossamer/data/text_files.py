@@ -36,7 +36,7 @@ def readable(name: str) -> Iterator[None]:
         ) from None
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as fault:
         reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
-        raise ValueError(f"{name} must be readable, got: {reason}") from None
+        raise ValueError(f"{name} must be readable, got: {reason}; is the file complete and of this format?") from None
 
 
 def file_name(path: FilePath) -> str:
