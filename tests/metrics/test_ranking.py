@@ -13,7 +13,6 @@ from ir_measures import AP, RR, P, R, Success, nDCG
 from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from gossamer.metrics.hits import find_hits
 from gossamer.metrics.ranking import (
     average_precision,
     coverage,
@@ -195,15 +194,6 @@ def test_order_of_users_changes_nothing(example, random):
     np.testing.assert_allclose(
         all_values(ranked, relevant, k)[:, order], all_values(ranked[order], relevant[order], k), rtol=1e-12
     )
-
-
-def test_stored_zeros_duplicates_and_unsorted_rows_are_read_as_scipy_reads_them():
-    relevant = csr_array((np.array([1.0, 0.0, 2.0, 1.0]), np.array([3, 1, 0, 3]), np.array([0, 4])), shape=(1, 4))
-    before = relevant.indices.copy()
-    hits = find_hits(np.array([[0, 1, 2, 3]]), relevant)
-    np.testing.assert_array_equal(hits.gains, [[2, 0, 0, 2]])
-    np.testing.assert_array_equal(hits.num_relevant, [2])
-    np.testing.assert_array_equal(relevant.indices, before)  # the caller's matrix is left alone
 
 
 def test_padding_is_never_the_last_item_of_the_row_before():
