@@ -22,7 +22,7 @@ class FrameTable:
     def __init__(self, source: Any) -> None:
         self.name = "table"
         self._source = source
-        self._is_pandas = hasattr(source, "columns") and hasattr(source, "iloc")
+        self._is_pandas = hasattr(source, "iloc")
         if self._is_pandas:
             # Converted when the columns are known: an unused column of odd objects must not stop the reader.
             self.columns = [str(name) for name in source.columns]
