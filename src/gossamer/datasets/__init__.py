@@ -2,5 +2,6 @@
 
 from gossamer.datasets.catalogue import available, load, locate
 from gossamer.datasets.dataset import DatasetInfo
+from gossamer.datasets.pretrained import load_weights
 
-__all__ = ["DatasetInfo", "available", "load", "locate"]
+__all__ = ["DatasetInfo", "available", "load", "load_weights", "locate"]

@@ -7,10 +7,41 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from gossamer.datasets import stdlib
+from gossamer.datasets import (
+    ag_news,
+    cifar10,
+    dbpedia,
+    glove,
+    gowalla,
+    hsvae,
+    mnist,
+    movielens,
+    mulan,
+    newsgroups,
+    pretrained,
+    ptb,
+    stdlib,
+    wordnet,
+)
 from gossamer.datasets.dataset import Dataset, DatasetInfo
 
-_DATASETS: dict[str, Dataset] = {**stdlib.DATASETS}
+_MODULES = (
+    stdlib,
+    movielens,
+    gowalla,
+    newsgroups,
+    ag_news,
+    dbpedia,
+    hsvae,
+    ptb,
+    mnist,
+    cifar10,
+    mulan,
+    pretrained,
+    glove,
+    wordnet,
+)
+_DATASETS: dict[str, Dataset] = {name: dataset for module in _MODULES for name, dataset in module.DATASETS.items()}
 
 
 def available() -> dict[str, DatasetInfo]:

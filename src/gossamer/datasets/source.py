@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import logging
 import lzma
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from gossamer.datasets.download import check_file, download
 
 logger = logging.getLogger(__name__)
 
-COMPRESSED_ENDINGS = ("", ".gz", ".xz")
+COMPRESSED_ENDINGS = ("", ".gz")
 
 
 @dataclass(frozen=True)
@@ -43,20 +44,23 @@ class Download:
 class Source:
     """Folders that may hold a data set, the files it needs, and how to get them.
 
-    `layouts` are alternatives: the first whose files are all there (plain, .gz or .xz) is read; `downloads` supply
+    `layouts` are alternatives: the first whose files are all there (plain or .gz) is read; `downloads` supply
     one of them. `content_md5` are checksums of the uncompressed files that publishers or mirrors agree on.
+    `other_folders` are places of other programs, in which environment variables are filled in.
     """
 
     folder: str
     layouts: tuple[tuple[str, ...], ...]
     downloads: tuple[Download, ...] = ()
     content_md5: Mapping[str, str] = field(default_factory=dict)
-    other_folders: tuple[Path, ...] = ()
+    other_folders: tuple[str, ...] = ()
     advice: str = ""
 
     def directories(self) -> list[Path]:
         """Return the directories that are searched, in order."""
-        return [*(directory / self.folder for directory in search_directories()), *self.other_folders]
+        expanded = (os.path.expandvars(folder) for folder in self.other_folders)
+        others = [Path(folder) for folder in expanded if "$" not in folder]
+        return [*(directory / self.folder for directory in search_directories()), *others]
 
     def find(self) -> Files | None:
         """Return the files where they are complete on this machine; nothing is downloaded."""
@@ -97,7 +101,7 @@ class Source:
         advice = f"; {self.advice}" if self.advice else ""
         return (
             f"{self.folder} must be on this machine, got no complete copy ({reason}): put {wanted} "
-            f"(plain, .gz or .xz) into {' or '.join(map(str, self.directories()))}{shown}{origin}{packed}{advice}"
+            f"(plain or .gz) into {' or '.join(map(str, self.directories()))}{shown}{origin}{packed}{advice}"
         )
 
     def _download(self) -> None:
@@ -135,6 +139,10 @@ class Files:
     def __contains__(self, name: str) -> bool:
         return name in self.paths
 
+    def optional_path(self, name: str) -> Path | None:
+        """Return the path of a file that not every copy has, or None."""
+        return _present(self.directory / name)
+
     def read(self, name: str) -> bytes:
         """Return a file's uncompressed content, checked against its known checksum."""
         path = self.paths[name]
@@ -145,6 +153,12 @@ class Files:
             if actual != expected:
                 raise ValueError(f"{path} must have the content with md5 {expected}, got {actual}; fetch it again")
         return content
+
+    def checked_path(self, name: str) -> Path:
+        """Return the file's path for a reader, its content checked first where a checksum is known."""
+        if name in self.content_md5:
+            self.read(name)
+        return self.paths[name]
 
     def read_text(self, name: str, encoding: str = "utf-8") -> str:
         """Return a file's uncompressed content as text."""
