@@ -1,4 +1,4 @@
-"""Trains two small models; test_processes.py runs it in one process and, under torchrun, in two.
+"""Trains small models; test_processes.py calls it in one process and, under torchrun, runs it in two.
 
 Arguments: output folder, batch size per process.
 """
@@ -12,7 +12,6 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from gossamer.core.progress import show_progress
 from gossamer.data.batching import Batches
 from gossamer.training import GradientStep, History, ProximalYogi, fit, make_fabric
 from gossamer.training.checkpoint import write_checkpoint
@@ -65,15 +64,10 @@ def train_row_sparse(fabric: Fabric, batch_size: int, folder: Path) -> tuple[nn.
     return module, history
 
 
-def main() -> None:
-    folder, batch_size = Path(sys.argv[1]), int(sys.argv[2])
-    fabric = make_fabric("cpu")
-    results = {}
-    with show_progress():
-        # With two processes of 3 rows: 13 = 6 + 6 + 1 leaves one without rows, 11 = 6 + 5 has an odd last batch.
-        for num_examples in (13, 11):
-            results[f"dense{num_examples}"] = train_dense(fabric, num_examples, batch_size, folder)
-        results["sparse"] = train_row_sparse(fabric, batch_size, folder)
+def train_all(fabric: Fabric, batch_size: int, folder: Path) -> None:
+    # With two processes of 3 rows: 13 = 6 + 6 + 1 leaves one without rows, 11 = 6 + 5 has an odd last batch.
+    results = {f"dense{num}": train_dense(fabric, num, batch_size, folder) for num in (13, 11)}
+    results["sparse"] = train_row_sparse(fabric, batch_size, folder)
     state = {
         name: {"parameters": dict(module.state_dict()), "epochs": history.epochs}
         for name, (module, history) in results.items()
@@ -82,4 +76,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    train_all(make_fabric("cpu"), int(sys.argv[2]), Path(sys.argv[1]))

@@ -11,27 +11,25 @@ from pathlib import Path
 import pytest
 import torch
 
+from gossamer.core.progress import show_progress
+from gossamer.data.batching import Batches
+from gossamer.training import fit, make_fabric
 from gossamer.training.checkpoint import read_checkpoint
 
-PROGRAM = Path(__file__).with_name("processes_program.py")
-
-
-def run(launcher: list[str], folder: Path, batch_size: int) -> str:
-    folder.mkdir()
-    command = [sys.executable, "-W", "error", *launcher, str(PROGRAM), str(folder), str(batch_size)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+sys.path.insert(0, str(Path(__file__).parent))  # tests are no package
+import processes_program
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> tuple[Path, Path]:
-    root = tmp_path_factory.mktemp("processes")
-    run([], root / "one", 6)
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    run(torchrun, root / "two", 3)
-    return root / "one", root / "two"
+    one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
+    processes_program.train_all(make_fabric("cpu"), 6, one)
+    torchrun = [sys.executable, "-W", "error", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, processes_program.__file__, str(two), "3"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    return one, two
 
 
 @pytest.mark.parametrize("case", ["dense13", "dense11", "sparse"])
@@ -58,5 +56,57 @@ def test_only_process_0_logs_and_the_log_has_no_duplicates(folders):
 
 def test_a_checkpoint_of_two_processes_is_not_resumed_by_one(folders):
     _, two = folders
-    loop = read_checkpoint(two / "checkpoint13")["loop"]
-    assert loop["batches"]["num_processes"] == 2
+    with pytest.raises(ValueError, match=r"batches must be those of the checkpoint .*'num_processes': 2"):
+        processes_program.train_dense(make_fabric("cpu"), 13, 3, two)
+
+
+class SecondProcess:
+    """What `fit` asks of Fabric, as the second of two processes sees it."""
+
+    global_rank, world_size, is_global_zero, device = 1, 2, False, torch.device("cpu")
+
+    def __init__(self, first: object = None) -> None:
+        self.first = first
+
+    def broadcast(self, mine: object) -> object:
+        return mine if self.first is None else self.first
+
+    def all_reduce(self, values: torch.Tensor, reduce_op: str) -> torch.Tensor:
+        return values
+
+
+class NothingToLearn:
+    def setup(self, fabric: object) -> None:
+        pass
+
+    def __call__(self, batch: object, weight: float) -> dict[str, float]:
+        return {"loss": 1.0}
+
+    def state_dict(self) -> dict[str, int]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        pass
+
+
+def test_another_process_writes_nothing_and_shows_nothing(tmp_path, capsys):
+    batches = Batches(lambda rows: rows, 10, 2)
+    with show_progress():
+        history = fit(
+            NothingToLearn(),
+            batches,
+            epochs=2,
+            log=tmp_path / "log",
+            log_every=1,
+            checkpoint=tmp_path / "c",
+            fabric=SecondProcess(),
+        )
+    assert history.steps == 6
+    assert os.listdir(tmp_path) == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_processes_that_do_not_see_the_same_are_told():
+    batches = Batches(lambda rows: rows, 10, 2, random_state=None)
+    with pytest.raises(ValueError, match=r"the same on every process .* got .* on process 1 and .* on process 0"):
+        fit(NothingToLearn(), batches, epochs=1, fabric=SecondProcess(first=({"seed": 1}, 0)))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import torch
-from lightning_fabric import Fabric
 
 from gossamer.core.checks import check_choice, check_int
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: int | None = None) -> Fabric:
@@ -29,6 +32,9 @@ def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: 
             f"num_processes must be the number of processes that torchrun started ({started}), got {num_processes}; "
             f"start them with: python -m torch.distributed.run --nproc-per-node {num_processes} program.py"
         )
+    # Here and not above: Fabric brings torch's compiler along, seconds that a command without training need not pay.
+    from lightning_fabric import Fabric
+
     uses_cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     on_this_machine = int(os.environ["LOCAL_WORLD_SIZE"]) if started > 1 else 1
     fabric = Fabric(

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor
 
 from gossamer.core.checks import check_int
@@ -23,6 +22,9 @@ from gossamer.training.history import EarlyStopping, History
 from gossamer.training.interrupts import interrupt_deferred
 from gossamer.training.journal import Journal
 from gossamer.training.step import Step
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 logger = logging.getLogger(__name__)
 

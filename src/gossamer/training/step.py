@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -15,6 +14,9 @@ from torch.optim.lr_scheduler import LRScheduler
 from gossamer.core.checks import check_real
 from gossamer.core.randomness import RandomState, derive_seed, numpy_generator
 from gossamer.training.checkpoint import copy_state
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Loss = Callable[[Any, Any, torch.Generator], Tensor | Mapping[str, Tensor]]
 
