@@ -26,8 +26,9 @@ Cell: TypeAlias = object
 
 
 class Drawing(NamedTuple):
-    """One SVG picture and the sentence that says what it shows to those who cannot see it."""
+    """One SVG picture with its title, and the sentence that says what it shows to those who cannot see it."""
 
+    title: str
     svg: str
     alt: str
 
@@ -58,13 +59,14 @@ class Table:
     """Rows of named cells; the first column names the row.
 
     Columns are those of all rows, in order of first appearance. `best` says for a column whether its "max" or
-    "min" is to be bold, `formats` how its numbers are written.
+    "min" is to be bold, `formats` how its numbers are written; `note` stands below and says how to read it.
     """
 
     rows: Sequence[Mapping[str, Cell]]
     caption: str = ""
     best: Mapping[str, str] = field(default_factory=dict)
     formats: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,7 @@ def data_section(data: Data, title: str = "The data") -> Section:
 def _interaction_blocks(data: Interactions) -> list[Block]:
     drawings = long_tail(data.item_counts, "items", "interactions")
     drawings += histogram(data.user_counts, "items per user", "users", is_log=True)
-    caption = (
-        "A few items hold much of what happened, most are rare; the last drawing shows how much is known of a user."
-    )
+    caption = "A few items hold much of what happened, most are rare, and of most users little is known."
     if data.rating is not None and np.unique(data.rating).size <= 12:
         drawings += histogram(data.rating, "rating", "interactions")
     return [Figure(drawings, caption), _most_frequent(data.item_counts, data.items, "item", "users", data.num_users)]
@@ -88,8 +86,8 @@ def _tiles(summary: Mapping[str, Any]) -> dict[str, Any]:
             tiles[label.replace("time", "day")] = _day(value)
         elif isinstance(value, list):
             tiles[label] = " × ".join(map(str, value)) or "one number"
-        elif isinstance(value, float) and value.is_integer():
-            tiles[label] = int(value)
+        elif isinstance(value, float):
+            tiles[label] = f"{value:,.2f}".rstrip("0").rstrip(".")
         else:
             tiles[label] = value
     return tiles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, short_label
 
 _MAX_POINTS = 200  # more would only make the file larger
 _NOT_CURVES = {"epoch", "step", "steps", "seconds"}
-_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+# One fewer than the colours, so that a pair of both comes back only after twelve.
+_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 
 
 def long_tail(counts: np.ndarray, label: str = "items", counted: str = "interactions") -> tuple[Drawing, ...]:
@@ -45,12 +46,21 @@ def training_curves(history: Sequence[Mapping[str, Any]]) -> tuple[Drawing, ...]
     return tuple(drawings)
 
 
-def metric_intervals(table: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> tuple[Drawing, ...]:
-    """Show each metric's mean and interval for every model, one drawing per metric; (mean, low, high), NaN for none."""
+def metric_intervals(
+    table: Mapping[str, Mapping[str, tuple[float, float, float]]], best: Mapping[str, str] | None = None
+) -> tuple[Drawing, ...]:
+    """Show the mean and the interval of every model, one drawing per metric.
+
+    `table[model][metric]` is (mean, low, high), NaN for unknown; `best[metric]` is "min" where lower is better.
+    """
     metrics = list(dict.fromkeys(metric for scores in table.values() for metric in scores))
     unknown = (math.nan, math.nan, math.nan)
     return tuple(
-        _draw_intervals(metric, {model: scores.get(metric, unknown) for model, scores in table.items()})
+        _draw_intervals(
+            metric,
+            {model: scores.get(metric, unknown) for model, scores in table.items()},
+            min if (best or {}).get(metric) == "min" else max,
+        )
         for metric in metrics
     )
 
@@ -63,22 +73,20 @@ def histogram(values: np.ndarray, label: str, counted: str = "users", *, is_log:
     if numbers.size == 0:
         return (_empty(title, f"No {counted} to show."),)
     distinct = np.unique(numbers)
-    has_bars = distinct.size <= 12 and not is_log
+    has_bars = distinct.size <= 12
     low, high = float(distinct[0]), float(distinct[-1])
     if has_bars:
         heights = np.array([np.count_nonzero(numbers == value) for value in distinct])
     else:
-        edges = np.geomspace(low, max(high, low * 1.01), 25) if is_log else np.linspace(low, high, 25)
-        heights, edges = np.histogram(numbers, edges)
+        heights, edges = np.histogram(numbers, _log_bins(low, high) if is_log else 24)
 
     def paint(axes: Axes) -> None:
-        axes.set_title(title)
         if has_bars:
             axes.bar(np.arange(distinct.size), heights, width=0.72, color=SERIES_COLOURS[0], alpha=0.85)
             axes.set_xticks(np.arange(distinct.size), [f"{value:g}" for value in distinct])
         else:
             axes.stairs(heights, edges, fill=True, color=SERIES_COLOURS[0], alpha=0.85)
-        if is_log:
+        if is_log and not has_bars:
             axes.set_xscale("log")
             _write_powers(axes.xaxis)
         axes.set_xlabel(label)
@@ -87,7 +95,7 @@ def histogram(values: np.ndarray, label: str, counted: str = "users", *, is_log:
 
     middle = float(np.median(numbers))
     alt = f"Histogram of {label} over {numbers.size:,} {counted}: from {low:g} to {high:g}, median {middle:g}."
-    return (Drawing(draw_svg(paint), alt),)
+    return (Drawing(title, draw_svg(paint), alt),)
 
 
 def _draw_ranks(falling: np.ndarray, label: str, counted: str) -> Drawing:
@@ -96,7 +104,6 @@ def _draw_ranks(falling: np.ndarray, label: str, counted: str) -> Drawing:
     shown = falling[ranks - 1]
 
     def paint(axes: Axes) -> None:
-        axes.set_title(f"{_capital(counted)} by rank")
         axes.loglog(ranks, shown, color=SERIES_COLOURS[0], marker="o" if ranks.size == 1 else "")
         axes.fill_between(ranks, shown, shown[-1] * 0.8, color=SERIES_COLOURS[0], alpha=0.12, linewidth=0)
         axes.set_xlabel(f"rank of {label}, most frequent first")
@@ -107,7 +114,7 @@ def _draw_ranks(falling: np.ndarray, label: str, counted: str) -> Drawing:
         f"{_capital(counted)} of each of {falling.size:,} {label} by rank, on logarithmic axes: "
         f"from {falling[0]:,.0f} for the most frequent to {falling[-1]:,.0f} for the rarest."
     )
-    return Drawing(draw_svg(paint), alt)
+    return Drawing(f"{_capital(counted)} by rank", draw_svg(paint), alt)
 
 
 def _draw_shares(falling: np.ndarray, num_items: int, label: str, counted: str) -> Drawing:
@@ -119,24 +126,21 @@ def _draw_shares(falling: np.ndarray, num_items: int, label: str, counted: str) 
     claim = f"top {format_share(top_of_items)} hold {format_share(top_held)}"
 
     def paint(axes: Axes) -> None:
-        axes.set_title(f"Share of {counted} held by the top {label}")
         axes.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=1.2, linestyle=(0, (2, 3)))
         axes.plot(of_items[shown], held[shown], color=SERIES_COLOURS[0])
         axes.plot([top_of_items], [top_held], "o", color=SERIES_COLOURS[1], markersize=7)
-        axes.annotate(claim, (top_of_items, top_held), xytext=(12, -14), textcoords="offset points", fontsize=11.5)
+        axes.annotate(claim, (top_of_items, top_held), xytext=(12, -14), textcoords="offset points", fontsize=12)
         axes.set_xlabel(f"share of {label}")
         axes.set(xlim=(0, 1), ylim=(0, 1.03))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
 
-    return Drawing(draw_svg(paint), f"Cumulative share of {counted}: of the {label}, the {claim}.")
+    title = f"Share held by the top {label}"
+    return Drawing(title, draw_svg(paint), f"Cumulative share of {counted}: of the {label}, the {claim}.")
 
 
 def _draw_curves(epochs: np.ndarray, curves: Mapping[str, np.ndarray]) -> Drawing:
-    label = short_label(next(iter(curves)), 32) if len(curves) == 1 else "losses"
-
     def paint(axes: Axes) -> None:
-        axes.set_title(label)
         for row, (name, values) in enumerate(curves.items()):
             colour = SERIES_COLOURS[row % len(SERIES_COLOURS)]
             known = np.isfinite(values)
@@ -144,16 +148,17 @@ def _draw_curves(epochs: np.ndarray, curves: Mapping[str, np.ndarray]) -> Drawin
             dashes = _DASHES[row % len(_DASHES)]
             axes.plot(epochs, np.where(known, values, np.nan), color=colour, linestyle=dashes, marker=marker, ms=4)
             if len(curves) > 1:
-                # Names stand in the drawing, in the colour of their line: a legend would hide some of them.
-                axes.text(
-                    1, 0.98 - 0.09 * row, short_label(name), transform=axes.transAxes, ha="right", va="top",
-                    color=colour, fontsize=11.5, fontweight="bold",
-                )  # fmt: skip
+                # A legend of our own: matplotlib's leaves out names that begin with "_".
+                top, place = 0.96 - 0.1 * row, axes.transAxes
+                axes.plot([0.9, 1], [top, top], color=colour, linestyle=dashes, transform=place)
+                axes.text(0.88, top, short_label(name), transform=place, ha="right", va="center", fontsize=12)
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.margins(y=0.12)
 
-    return Drawing(draw_svg(paint), " ".join(_describe_curve(name, values) for name, values in curves.items()))
+    title = next(iter(curves)) if len(curves) == 1 else "losses"
+    described = " ".join(_describe_curve(name, values) for name, values in curves.items())
+    return Drawing(title, draw_svg(paint), described)
 
 
 def _describe_curve(name: str, values: np.ndarray) -> str:
@@ -165,23 +170,24 @@ def _describe_curve(name: str, values: np.ndarray) -> str:
     )
 
 
-def _draw_intervals(metric: str, scores: Mapping[str, tuple[float, float, float]]) -> Drawing:
+def _draw_intervals(
+    metric: str, scores: Mapping[str, tuple[float, float, float]], choose: Callable[..., float]
+) -> Drawing:
     rows = [(model, float(mean), float(low), float(high)) for model, (mean, low, high) in scores.items()]
     means = [mean for _, mean, _, _ in rows]
     decimals = shared_decimals(means)
-    highest = max((mean for mean in means if math.isfinite(mean)), default=math.nan)
+    winner = choose((mean for mean in means if math.isfinite(mean)), default=math.nan)
 
     def paint(axes: Axes) -> None:
-        axes.set_title(short_label(metric, 36))
         for row, (_, mean, low, high) in enumerate(rows):
             if not math.isfinite(mean):
                 continue
             if math.isfinite(low) and math.isfinite(high):
-                axes.plot([low, high], [row, row], color=SERIES_COLOURS[0], linewidth=5, alpha=0.4)
+                axes.plot([low, high], [row, row], color=SERIES_COLOURS[0], linewidth=5, alpha=0.5)
             axes.plot([mean], [row], "o", color=SERIES_COLOURS[0], markersize=8)
             axes.text(
                 1.02, row, format_number(mean, decimals), transform=axes.get_yaxis_transform(), va="center",
-                fontsize=11.5, fontweight="bold" if mean == highest else "normal",
+                fontsize=12, fontweight="bold" if mean == winner else "normal",
             )  # fmt: skip
         axes.set_yticks(range(len(rows)), [short_label(model, 18) for model, *_ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -192,16 +198,22 @@ def _draw_intervals(metric: str, scores: Mapping[str, tuple[float, float, float]
         f"{model} {format_number(mean, decimals)} ({format_number(low, decimals)} to {format_number(high, decimals)})"
         for model, mean, low, high in rows
     )
-    return Drawing(draw_svg(paint, height=76 + 30 * len(rows)), f"{metric} with 95 % intervals: {described}.")
+    return Drawing(metric, draw_svg(paint, height=46 + 30 * len(rows)), f"{metric} with 95 % intervals: {described}.")
 
 
 def _empty(title: str, message: str) -> Drawing:
     def paint(axes: Axes) -> None:
-        axes.set_title(title)
         axes.set_axis_off()
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center", va="center", fontsize=12)
 
-    return Drawing(draw_svg(paint, height=140), message)
+    return Drawing(title, draw_svg(paint, height=120), message)
+
+
+def _log_bins(low: float, high: float) -> np.ndarray:
+    """Return edges that grow by a factor, and lie between whole numbers from 1 on: counts have no bins of width 0.3."""
+    if low < 1 or high - low < 1:
+        return np.geomspace(low, max(high, low * 1.01), 25)
+    return np.unique(np.round(np.geomspace(low, high + 1, 25))) - 0.5
 
 
 def _write_powers(axis: Axis) -> None:

@@ -79,6 +79,6 @@ def format_share(share: float) -> str:
     if not math.isfinite(share):
         return MISSING
     percent = 100 * share
-    if percent == 0:
-        return "0 %"
-    return f"{percent:.1f} %" if percent >= 10 else f"{percent:.3g} %"
+    if abs(percent) < 0.1:
+        return f"{percent:.2g} %"
+    return f"{percent:.1f} %" if percent >= 10 else f"{percent:.2f} %"

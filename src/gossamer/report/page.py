@@ -15,7 +15,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from gossamer.report.blocks import Drawing, Section
-from gossamer.report.tables import cell_of, show_table
+from gossamer.report.tables import cell_of, fact_of, show_table
 from gossamer.version import __version__
 
 
@@ -43,6 +43,7 @@ def render(report: Report) -> str:
 
     environment.globals.update(
         cell_of=cell_of,
+        fact_of=fact_of,
         show_table=show_table,
         kind_of=lambda block: type(block).__name__,
         paragraphs=_paragraphs,

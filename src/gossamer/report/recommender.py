@@ -13,13 +13,14 @@ from gossamer.metrics.evaluation import RankingScores, paired_difference
 from gossamer.report.blocks import Block, Cell, Estimate, Facts, Figure, Fold, Hit, Section, Table, Text
 from gossamer.report.data_summary import data_section
 from gossamer.report.figures import metric_intervals, training_curves
-from gossamer.report.numbers import format_bytes, format_seconds
+from gossamer.report.numbers import format_bytes, format_number, format_seconds
 from gossamer.report.page import Report
 from gossamer.report.tables import explanation_blocks
 
 Scores: TypeAlias = RankingScores | Mapping[str, float | tuple[float, float, float]]
 
 _LOWER_IS_BETTER = ("mse", "mae", "rmse", "loss", "perplexity", "error")
+_UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ class ModelResult:
         """Return mean and 95 % interval by metric, NaN where there is no interval."""
         if isinstance(self.scores, RankingScores):
             intervals = self.scores.interval(0.95)
-            unknown = (math.nan, math.nan)
-            return {name: Estimate(mean, *intervals.get(name, unknown)) for name, mean in self.scores.mean().items()}
+            return {
+                name: Estimate(mean, *intervals.get(name, _UNKNOWN[1:])) for name, mean in self.scores.mean().items()
+            }
         return {
             name: Estimate(*map(float, value)) if isinstance(value, Sequence) else Estimate(value, math.nan, math.nan)
             for name, value in self.scores.items()
@@ -113,14 +115,27 @@ def _comparison_section(models: Mapping[str, ModelResult], split: Split | None) 
         }
         for name, scores in estimates.items()
     }
-    drawings = metric_intervals({name: scores for name, scores in with_intervals.items() if scores})
+    drawings = metric_intervals({name: scores for name, scores in with_intervals.items() if scores}, best)
     if drawings and len(models) > 1:
         blocks.append(Figure(drawings, "Dots are means over users, bars their 95 % confidence intervals."))
     blocks += _paired_blocks(models)
-    tested = "" if split is None else f" {len(split.test):,} test users, whose held-out items no model has seen."
-    return Section(
-        "How well it recommends", blocks, f"Means over users, higher is better unless it is an error.{tested}"
-    )
+    return Section("How well it recommends", blocks, _verdict(estimates, best, split))
+
+
+def _verdict(estimates: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str], split: Split | None) -> str:
+    """Say in a sentence who is ahead, by the last metric with intervals that all models have, and on how many users."""
+    tested = "" if split is None else f" Measured on what was held out of {len(split.test):,} test users."
+    shared = [
+        metric
+        for metric in best
+        if all(math.isfinite(scores.get(metric, _UNKNOWN).low) for scores in estimates.values())
+    ]
+    if not shared or len(estimates) < 2:
+        return f"Means over users.{tested}"
+    metric, goal = shared[-1], best[shared[-1]]
+    leader = (min if goal == "min" else max)(estimates, key=lambda name: estimates[name][metric].mean)
+    word = "lowest" if goal == "min" else "highest"
+    return f"{leader} has the {word} {metric}, {format_number(estimates[leader][metric].mean)}.{tested}"
 
 
 def _paired_blocks(models: Mapping[str, ModelResult]) -> list[Block]:
@@ -148,8 +163,8 @@ def _paired_blocks(models: Mapping[str, ModelResult]) -> list[Block]:
                 mean, error = paired_difference(scores.per_user[metric], scored[leader].per_user[metric])
                 row[metric] = Estimate(mean, mean - width * error, mean + width * error)
             rows.append(row)
-    caption = f"Difference from {leader}, user by user; an interval that holds 0 means no difference is shown"
-    return [Table(rows, caption)]
+    note = "Paired over the same users, with 95 % intervals. Where an interval contains 0, no difference is shown."
+    return [Table(rows, f"Difference from {leader}", note=note)]
 
 
 def _training_section(models: Mapping[str, ModelResult]) -> Section | None:

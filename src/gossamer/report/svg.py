@@ -1,7 +1,7 @@
 """Matplotlib figures as SVG that lives inside a page: its colours, its fonts, nothing of its own.
 
 Text and axes are `currentColor`, so that they follow the page into the dark; the series keep their colours, which
-are legible on both papers and told apart by colour-blind readers (after Okabe and Ito).
+are legible on both papers and told apart by colour-blind readers (tests/report/test_svg.py measures both).
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from matplotlib.figure import Figure
 
 # Drawn in this colour, then replaced: matplotlib knows no currentColor.
 INK = "#010203"
-SERIES_COLOURS = ("#1f82c4", "#d4600a", "#0f9b74", "#bb5d98", "#7d7f2a", "#7a6fd0")
+SERIES_COLOURS = ("#1f7bd1", "#e2581a", "#08a285", "#964a8c")
 WIDTH = 400  # small enough for a phone to show its text at nearly full size
 
 _STYLE: dict[Any, dict[str, Any]] = {
     "svg": {"fonttype": "none", "hashsalt": "gossamer"},
     "text": {"parse_math": False, "color": INK},  # a "$" in somebody's title is no formula
     "axes": {"edgecolor": INK, "labelcolor": INK, "facecolor": "none", "linewidth": 0.8, "axisbelow": True}
-    | {"titlesize": 13, "titlelocation": "left", "titlepad": 10, "labelsize": 12, "grid": True},
+    | {"labelsize": 12.5, "labelpad": 6, "grid": True},
     "axes.spines": {"top": False, "right": False, "left": False},
     "axes.grid": {"axis": "y"},
     "grid": {"color": INK, "alpha": 0.14, "linewidth": 0.8},
-    "xtick": {"color": INK, "labelsize": 11.5, "major.size": 4, "minor.size": 0},
-    "ytick": {"color": INK, "labelsize": 11.5, "major.size": 0, "minor.size": 0},
+    "xtick": {"color": INK, "labelsize": 12, "major.size": 4, "minor.size": 0},
+    "ytick": {"color": INK, "labelsize": 12, "major.size": 0, "minor.size": 0},
     "lines": {"linewidth": 2.2, "solid_capstyle": "round"},
     "figure": {"facecolor": "none"},
     "savefig": {"facecolor": "none"},
 }
 
 
-def draw_svg(paint: Callable[[Axes], None], height: float = 270) -> str:
+def draw_svg(paint: Callable[[Axes], None], height: float = 250) -> str:
     """Give `paint` empty axes in the house style and return what it drew as an `<svg>` element."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()  # whatever the user's matplotlibrc says, a report looks the same

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gossamer.core.checks import check_choice
@@ -55,7 +56,7 @@ def cell_of(value: Any, write: Callable[[float], str] = format_number) -> ShownC
     """
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
         value = value.tolist()
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value):
         return ShownCell(MISSING)
     if isinstance(value, bool):
         return ShownCell("yes" if value else "no")
@@ -69,49 +70,60 @@ def cell_of(value: Any, write: Callable[[float], str] = format_number) -> ShownC
         number = int(value) if isinstance(value, numbers.Integral) else float(value)
         return ShownCell(write(number), is_number=True)
     if isinstance(value, Mapping):
-        return ShownCell("", parts=[f"{name}: {_plain(part)}" for name, part in _first(list(value.items()))])
-    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
-        ordered = list(value) if isinstance(value, Sequence) else sorted(value, key=str)
-        return ShownCell("" if ordered else MISSING, parts=[_plain(part) for part in _first(ordered)])
+        return _list_cell([f"{name}: {_plain(part)}" for name, part in value.items()])
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return _list_cell([_plain(part) for part in value])
     return ShownCell(str(value))
+
+
+def fact_of(value: Any) -> ShownCell:
+    """Write a setting: numbers with the digits they were given with, not with those of a measurement.
+
+    >>> fact_of(0.01).text, fact_of(200.0).text
+    ('0.01', '200')
+    """
+    return cell_of(value, lambda number: f"{number:g}" if isinstance(number, float) else format_number(number))
+
+
+def _list_cell(parts: list[str]) -> ShownCell:
+    if len(parts) > _MAX_PARTS:
+        parts = [*parts[:_MAX_PARTS], f"and {len(parts) - _MAX_PARTS:,} more"]
+    return ShownCell("" if parts else MISSING, parts=parts)
 
 
 def explanation_blocks(explanation: Mapping[str, Any]) -> list[Block]:
     """Turn what `explain()` returned into blocks: lists of dicts are tables, dicts of them are folds within folds."""
-    blocks: list[Block] = []
-    for name, value in explanation.items():
-        is_table = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        if is_table and value and all(isinstance(row, Mapping) for row in value):
-            blocks.append(Fold(_title(name), [Table(value, caption=_title(name))]))
-        elif isinstance(value, Mapping) and any(_is_nested(part) for part in value.values()):
-            blocks.append(Fold(_title(name), explanation_blocks(value)))
-        elif isinstance(value, Mapping):
-            blocks.append(Fold(_title(name), [Facts(value)]))
-        elif isinstance(value, numbers.Real):
-            blocks.append(KeyNumbers({_title(name): value}))
-        else:
-            blocks.append(Fold(_title(name), [Text(value) if isinstance(value, str) else Facts({_title(name): value})]))
-    return blocks
+    return [_explanation_block(_title(name), value) for name, value in explanation.items()]
+
+
+def _explanation_block(title: str, value: Any) -> Block:
+    if isinstance(value, numbers.Real):
+        return KeyNumbers({title: value})
+    if isinstance(value, str):
+        return Fold(title, [Text(value)])
+    if _is_table(value):
+        return Fold(title, [Table(value, caption=title)])
+    if isinstance(value, Mapping) and any(isinstance(part, Mapping) or _is_table(part) for part in value.values()):
+        # Inner names are ids as often as words, and shown as they are.
+        return Fold(title, [_explanation_block(str(name), part) for name, part in value.items()])
+    return Fold(title, [Facts(value if isinstance(value, Mapping) else {title: value})])
 
 
 def _show_column(values: Sequence[Any], best: str | None, write: Callable[[float], str] | None) -> list[ShownCell]:
     comparable = [_comparable(value) for value in values]
     known = [value for value in comparable if not math.isnan(value)]
     if write is None:
-        reals = [
-            value for value, cell in zip(comparable, values, strict=True) if not isinstance(cell, numbers.Integral)
-        ]
-        decimals = shared_decimals(reals)
-        write = lambda value: format_number(value, decimals)  # noqa: E731
+        is_whole = [isinstance(value, numbers.Integral) for value in values]
+        decimals = shared_decimals([value for value, whole in zip(comparable, is_whole, strict=True) if not whole])
+        write = partial(format_number, decimals=decimals)
     cells = [cell_of(value, write) for value in values]
-    # One row has nothing to be better than.
-    if best is None or len(known) < 2:
+    if best is None:
         return cells
-    winner = max(known) if check_choice("best", best, ["max", "min"]) == "max" else min(known)
-    return [
-        ShownCell(cell.text, cell.interval, cell.parts, cell.is_number, value == winner, cell.is_hit)
-        for cell, value in zip(cells, comparable, strict=True)
-    ]
+    choose = {"max": max, "min": min}[check_choice("best", best, ["max", "min"])]
+    if len(known) < 2:  # one row has nothing to be better than
+        return cells
+    winner = choose(known)
+    return [replace(cell, is_best=value == winner) for cell, value in zip(cells, comparable, strict=True)]
 
 
 def _comparable(value: Any) -> float:
@@ -125,18 +137,13 @@ def _plain(value: Any) -> str:
     """Write a part of a list: a dict by its values, a pair by its parts, anything else as its cell."""
     if isinstance(value, Mapping):
         value = list(value.values())
-    shown = cell_of(value)
+    shown = cell_of(value, lambda number: f"{number:.3g}" if isinstance(number, float) else format_number(number))
     return " ".join(shown.parts) if shown.parts else shown.text
 
 
-def _first(parts: list[Any]) -> list[Any]:
-    return parts if len(parts) <= _MAX_PARTS else [*parts[:_MAX_PARTS], f"and {len(parts) - _MAX_PARTS:,} more"]
-
-
-def _is_nested(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return True
-    return isinstance(value, Sequence) and not isinstance(value, str) and any(isinstance(row, Mapping) for row in value)
+def _is_table(value: Any) -> bool:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
+    return is_list and all(isinstance(row, Mapping) for row in value)
 
 
 def _title(name: str) -> str:
