@@ -1,0 +1,1 @@
+"""Model families, strangers to each other; `gossamer.models.catalogue` finds them."""
