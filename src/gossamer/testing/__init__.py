@@ -1,0 +1,1 @@
+"""Planted data, oracles and contract tests: shipped to contributors, imported by no room."""

@@ -1,0 +1,308 @@
+"""What every estimator must keep to. Adding a model to the contracts is one `Case` in tests/test_contracts.py."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from gossamer.core.protocols import Estimator, Explainer, Predictor, Recommender
+from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.persistence import Persistable, read_artifact
+
+BLOCK_USERS, BLOCK_ITEMS = 12, 6
+
+
+def two_blocks() -> HeldOut:
+    """Return planted data with one right answer: two groups, each with items of its own, one item of each user missing.
+
+    Users 0 … 11 take items "a0" … "a5", the others "b0" … "b5"; the target is the item that the user left out. Ratings
+    are 4 for half of each group and 2 for the other half, so that a user's bias is all there is to learn from them.
+    """
+    users, items, targets = [], [], []
+    for user in range(2 * BLOCK_USERS):
+        group = "ab"[user // BLOCK_USERS]
+        missing = user % BLOCK_ITEMS
+        users += [f"user {user}"] * (BLOCK_ITEMS - 1)
+        items += [f"{group}{item}" for item in range(BLOCK_ITEMS) if item != missing]
+        targets.append(f"{group}{missing}")
+    vocabularies = {
+        "user_ids": Vocabulary([f"user {user}" for user in range(2 * BLOCK_USERS)]),
+        "item_ids": Vocabulary([f"{group}{item}" for group in "ab" for item in range(BLOCK_ITEMS)]),
+    }
+    ratings = {name: 4.0 if int(name.split()[1]) % 2 else 2.0 for name in vocabularies["user_ids"].ids}
+    names = vocabularies["user_ids"].ids.to_list()
+    return HeldOut(
+        Interactions.from_pairs(users, items, rating=[ratings[user] for user in users], **vocabularies),
+        Interactions.from_pairs(names, targets, rating=[ratings[user] for user in names], **vocabularies),
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator to hold to the contracts, and the data to do it with.
+
+    `is_personal` is False for models that give everyone the same answer, and so cannot know the planted one.
+    """
+
+    estimator: Any
+    data: Callable[[], Any] = two_blocks
+    is_personal: bool = True
+
+    def fresh(self) -> Any:
+        """Return an unfitted copy of the estimator."""
+        return clone(self.estimator)
+
+    def fitted(self) -> Any:
+        """Return a copy fitted on the case's data."""
+        return self.fresh().fit(self.data().history)
+
+
+Check = Callable[[Case], None]
+
+
+def checks_for(case: Case) -> list[Check]:
+    """Return the contracts that apply, by what the estimator can do."""
+    checks = list(_OF_ESTIMATORS)
+    for protocol, more in _OF_PROTOCOLS.items():
+        if isinstance(case.estimator, protocol):
+            checks += more
+    return checks
+
+
+def constructor_is_configuration(case: Case) -> None:
+    """Arguments are keyword-only, stored unchanged, JSON-able, and survive scikit-learn's `clone`."""
+    arguments = case.estimator.get_params(deep=False)
+    assert arguments == json.loads(json.dumps(arguments))
+    assert type(case.estimator)(**arguments).get_params(deep=False) == arguments
+    assert clone(case.estimator).get_params(deep=False) == arguments
+    assert all(getattr(case.estimator, name) is value for name, value in arguments.items())
+
+
+def bad_arguments_are_named(case: Case) -> None:
+    """Nonsense in any argument is a ValueError of `fit`, not of the constructor, that names it and quotes the value."""
+    for name in case.estimator.get_params(deep=False):
+        estimator = case.fresh().set_params(**{name: "nonsense"})
+        message = _message_of(ValueError, lambda estimator=estimator: estimator.fit(case.data().history))
+        assert re.match(rf"{name} must be .*, got 'nonsense'", message), f"{name}: {message}"
+
+
+def wrong_data_is_refused(case: Case) -> None:
+    """Data of another kind is a ValueError that says what was expected."""
+    message = _message_of(ValueError, lambda: case.fresh().fit(np.eye(3)))
+    assert re.match(r"data must be \w+, got ndarray", message), message
+
+
+def fit_returns_self_and_changes_no_argument(case: Case) -> None:
+    """`fit` returns the estimator, leaves its arguments alone and stores what it learned with a trailing underscore."""
+    estimator = case.fresh()
+    before = set(vars(estimator))
+    assert estimator.fit(case.data().history) is estimator
+    assert estimator.get_params(deep=False) == case.estimator.get_params(deep=False)
+    learned = set(vars(estimator)) - before
+    assert learned
+    assert all(name.endswith("_") for name in learned), learned
+
+
+def unfitted_use_is_explained(case: Case) -> None:
+    """Every use before `fit` is scikit-learn's NotFittedError."""
+    held_out = case.data()
+    uses: dict[str, tuple[Any, ...]] = {
+        "recommend": (held_out.history,),
+        "predict": (held_out.target,),
+        "evaluate": (held_out,),
+        "explain": (),
+    }
+    for name, arguments in uses.items():
+        if hasattr(case.estimator, name):
+            message = _message_of(NotFittedError, lambda use=getattr(case.fresh(), name), given=arguments: use(*given))
+            assert type(case.estimator).__name__ in message
+    with tempfile.TemporaryDirectory() as folder:
+        _message_of(NotFittedError, lambda: case.fresh().save(Path(folder) / "model"))
+
+
+def same_seed_same_model(case: Case) -> None:
+    """Two fits with equal arguments learn equal arrays, and a second fit forgets the first."""
+    first, second = case.fitted(), case.fitted()
+    _assert_equal_arrays(first, second)
+    _assert_equal_arrays(first, second.fit(case.data().history))
+
+
+def evaluation_is_finite(case: Case) -> None:
+    """`evaluate` returns named finite numbers, and fitting with validation data gives as many."""
+    held_out = case.data()
+    measured = case.fitted().evaluate(held_out)
+    assert measured
+    assert all(isinstance(name, str) and np.isfinite(value) for name, value in measured.items()), measured
+    assert set(case.fresh().fit(held_out.history, held_out).evaluate(held_out)) == set(measured)
+
+
+def artifact_is_the_model(case: Case) -> None:
+    """What is loaded has the saved model's arguments, arrays, vocabularies, measures and answers."""
+    saved = case.fitted()
+    with tempfile.TemporaryDirectory() as folder:
+        saved.save(Path(folder) / "model", provenance={"data": "planted"})
+        loaded = type(saved).load(Path(folder) / "model")
+        config = read_artifact(Path(folder) / "model").config
+    assert config["provenance"] == {"data": "planted"}
+    assert loaded.get_params(deep=False) == saved.get_params(deep=False)
+    _assert_equal_arrays(saved, loaded)
+    assert loaded.learned_vocabularies() == saved.learned_vocabularies()
+    assert loaded.learned_metadata() == saved.learned_metadata()
+    assert loaded.evaluate(case.data()) == saved.evaluate(case.data())
+    if isinstance(saved, Recommender):
+        first, second = saved.recommend(case.data().history), loaded.recommend(case.data().history)
+        np.testing.assert_array_equal(first.items, second.items)
+        np.testing.assert_array_equal(first.scores, second.scores)
+
+
+def damaged_arrays_are_refused(case: Case) -> None:
+    """`restore` takes nothing that does not fit: a missing array, or one of another shape, is a ValueError."""
+    model = case.fitted()
+    arrays, vocabularies, metadata = model.learned_arrays(), model.learned_vocabularies(), model.learned_metadata()
+    for name, array in arrays.items():
+        without = {other: value for other, value in arrays.items() if other != name}
+        _message_of(ValueError, lambda given=without: case.fresh().restore(given, vocabularies, metadata))
+        longer = arrays | {name: np.concatenate([array, array])}
+        _message_of(ValueError, lambda given=longer: case.fresh().restore(given, vocabularies, metadata))
+
+
+def planted_item_is_recommended(case: Case) -> None:
+    """Each user of the two blocks is recommended the one item missing from their own block."""
+    held_out = case.data()
+    answer = case.fitted().recommend(held_out.history, n=1)
+    assert np.isfinite(answer.scores).all()
+    if case.is_personal:
+        np.testing.assert_array_equal(answer.items[:, 0], held_out.target.indices)
+
+
+def new_users_are_served(case: Case) -> None:
+    """A user who was not in the training data gets what a known one with the same history gets."""
+    history = case.data().history
+    model = case.fresh().fit(history[1:])
+    known = model.recommend(history[BLOCK_ITEMS : BLOCK_ITEMS + 1], n=1)  # the same items as user 0
+    np.testing.assert_array_equal(model.recommend(history[:1], n=1).items, known.items)
+
+
+def lists_are_well_formed(case: Case) -> None:
+    """Lists are best first, without repeats or seen items, and padded with -1 only where nothing is left."""
+    history = case.data().history
+    num_items = history.num_items
+    answer = case.fitted().recommend(history, n=num_items + 3)
+    assert answer.items.shape == answer.scores.shape == (len(history), num_items + 3)
+    for row, (items, scores) in enumerate(zip(answer.items, answer.scores, strict=True)):
+        unseen = np.setdiff1d(np.arange(num_items), history[row : row + 1].indices)
+        np.testing.assert_array_equal(np.sort(items[: len(unseen)]), unseen)
+        assert (items[len(unseen) :] == -1).all()
+        assert (scores[len(unseen) :] == -np.inf).all()
+        assert (np.diff(scores[: len(unseen)]) <= 0).all()
+    everything = case.fitted().recommend(history, n=num_items, exclude_seen=False)
+    assert (np.sort(everything.items, axis=1) == np.arange(num_items)).all()
+
+
+def strangers_get_popular_items(case: Case) -> None:
+    """A user with an empty history, or with unknown items only, is recommended the most popular items."""
+    history = case.data().history
+    model = case.fresh().fit(history[: BLOCK_USERS + 3])  # block a is the larger one now
+    empty = history.keep(np.zeros(history.nnz, dtype=bool))[:2]
+    unknown = Interactions.from_pairs(["stranger"], ["no such item"], rating=[1.0])
+    for strangers in (empty, unknown):
+        answer = model.recommend(strangers, n=BLOCK_ITEMS)
+        assert all(str(model.items_[item]).startswith("a") for item in answer.items.ravel()), answer.items
+
+
+def unknown_items_change_nothing(case: Case) -> None:
+    """Items are found by their ids: another order, or items the model does not know, give the same answer."""
+    history = case.data().history
+    model = case.fitted()
+    others = Vocabulary(["no such item", *reversed(history.items.ids.to_list())])
+    answer, expected = model.recommend(history.aligned_to(others), n=3), model.recommend(history, n=3)
+    np.testing.assert_array_equal(answer.items, expected.items)
+    np.testing.assert_allclose(answer.scores, expected.scores, rtol=1e-5)
+
+
+def bad_requests_are_named(case: Case) -> None:
+    """n and history are checked by name."""
+    model = case.fitted()
+    history = case.data().history
+    assert _message_of(ValueError, lambda: model.recommend(history, n=0)).startswith("n must be")
+    assert _message_of(ValueError, lambda: model.recommend(np.eye(3))).startswith("history must be")
+
+
+def predictions_are_finite(case: Case) -> None:
+    """One finite prediction per pair, also for users and items the model has never seen."""
+    held_out = case.data()
+    model = case.fresh().fit(held_out.history[:5])
+    strangers = Interactions.from_pairs(["user 0", "stranger", "stranger"], ["no such item", "a0", "no such item"])
+    for pairs in (held_out.target, strangers):
+        prediction = model.predict(pairs)
+        assert prediction.shape == (pairs.nnz,)
+        assert np.isfinite(prediction).all()
+
+
+def planted_rating_is_predicted(case: Case) -> None:
+    """Users of the two blocks give everything the same rating: users who rate high are predicted higher."""
+    held_out = case.data()
+    prediction = case.fitted().predict(held_out.target)
+    assert held_out.target.rating is not None
+    high = held_out.target.rating > 3
+    assert prediction[high].min() > prediction[~high].max()
+
+
+def explanation_is_made_of_tables(case: Case) -> None:
+    """`explain` returns named, JSON-able lists of dicts with equal keys, at most n rows long."""
+    tables = case.fitted().explain(n=3)
+    assert tables
+    json.dumps(tables, allow_nan=False)
+    for name, rows in tables.items():
+        assert 1 <= len(rows) <= 3, name
+        assert len({tuple(row) for row in rows}) == 1, name
+
+
+_OF_ESTIMATORS: list[Check] = [
+    constructor_is_configuration,
+    bad_arguments_are_named,
+    wrong_data_is_refused,
+    fit_returns_self_and_changes_no_argument,
+    unfitted_use_is_explained,
+    same_seed_same_model,
+    evaluation_is_finite,
+]
+_OF_PROTOCOLS: dict[type, list[Check]] = {
+    Persistable: [artifact_is_the_model, damaged_arrays_are_refused],
+    Recommender: [
+        planted_item_is_recommended,
+        new_users_are_served,
+        lists_are_well_formed,
+        strangers_get_popular_items,
+        unknown_items_change_nothing,
+        bad_requests_are_named,
+    ],
+    Predictor: [predictions_are_finite, planted_rating_is_predicted],
+    Explainer: [explanation_is_made_of_tables],
+}
+
+
+def _message_of(error: type[Exception], action: Callable[[], object]) -> str:
+    """Return the message of the `error` that `action` must raise."""
+    try:
+        action()
+    except error as raised:
+        return str(raised)
+    raise AssertionError(f"{error.__name__} must be raised, got none")
+
+
+def _assert_equal_arrays(first: Any, second: Any) -> None:
+    arrays, others = first.learned_arrays(), second.learned_arrays()
+    assert set(arrays) == set(others)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
