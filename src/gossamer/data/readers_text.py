@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from gossamer.data.text_files import FilePath, file_name, read_lines
 from gossamer.data.vocabulary import Vocabulary
 
 LARGEST_INDEX = 2**31 - 2
+LARGEST_COUNT = float(np.finfo(np.float32).max)
 
 
 def read_counts(
@@ -47,10 +47,13 @@ def read_counts(
             labels.append(_checked_label(f"{name}, line {number}", tokens.pop(0)))
         elif labels:
             raise ValueError(f"{name}, line {number} must begin with a label as the lines before it, got {tokens[0]!r}")
-        for token in tokens:
-            index, value = _parse_pair(f"{name}, line {number}", token, first_index)
-            indices.append(index)
-            values.append(value)
+        try:
+            for token in tokens:
+                index, value = _parse_pair(token, first_index)
+                indices.append(index)
+                values.append(value)
+        except ValueError as fault:
+            raise ValueError(f"{name}, line {number} {fault}") from None
         offsets.append(len(indices))
     documents = len(offsets) - 1
     if not documents:
@@ -75,19 +78,19 @@ def _checked_label(place: str, token: str) -> str:
     return token.removeprefix("+")
 
 
-def _parse_pair(place: str, token: str, first_index: int) -> tuple[int, float]:
+def _parse_pair(token: str, first_index: int) -> tuple[int, float]:
     index_text, _, value_text = token.partition(":")
     try:
         if "_" in token:  # Python would read 1_0 as 10
             raise ValueError
         index, value = int(index_text), float(value_text)
     except ValueError:
-        raise ValueError(f"{place} must consist of index:count pairs, got {token!r}") from None
+        raise ValueError(f"must consist of index:count pairs, got {token!r}") from None
     if not first_index <= index <= LARGEST_INDEX:
         hint = "; pass first_index=0 if the file counts from 0" if index == 0 else ""
-        raise ValueError(f"{place} must have indices from {first_index} on, got {token!r}{hint}")
-    if not (math.isfinite(value) and 0 <= value <= np.finfo(np.float32).max):
-        raise ValueError(f"{place} must have finite counts >= 0, got {token!r}")
+        raise ValueError(f"must have indices from {first_index} on, got {token!r}{hint}")
+    if not 0 <= value <= LARGEST_COUNT:  # NaN fails as well
+        raise ValueError(f"must have finite counts >= 0, got {token!r}")
     return index - first_index, value
 
 
