@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+from runner_samples import write_blocks
 
 TOML = """# gossamer reproduce tiny
 name = "tiny"
@@ -37,19 +37,8 @@ model = "ease"
 kind = "grid"
 metric = "ndcg@5"
 [row.search.space]
-l2 = [1.0, 10.0]
+regularization = [1.0, 10.0]
 """
-
-
-def write_blocks(path: Path) -> Path:
-    """Write a CSV of 40 users in two blocks, each of whom has five of the eight items of their block."""
-    generator = np.random.default_rng(0)
-    lines = ["user,item,rating"]
-    for user in range(40):
-        block = "ab"[user % 2]
-        lines += [f"u{user},{block}{item},{1 + item % 5}" for item in generator.permutation(8)[:5]]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 @pytest.fixture

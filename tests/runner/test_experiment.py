@@ -54,7 +54,11 @@ def test_a_file_becomes_an_experiment(tiny_file: Path) -> None:
         ('name = "ease"', 'name = "popularity"', "names of rows must be a list of at least one value, each once"),
         ('name = "ease"', 'name = "EASE/x"', "row name must be lower-case letters, digits and hyphens"),
         ('metric = "ndcg@5"', 'metric = "map@5"', "row 'ease': search metric must be one of recall@2, ndcg@5"),
-        ("[row.search]", "settings = {l2 = 3}\n[row.search]", "'l2' must be in settings or in the search space"),
+        (
+            "[row.search]",
+            "settings = {regularization = 3}\n[row.search]",
+            "'regularization' must be in settings or in the search space",
+        ),
         ('"ndcg@5" = 0.25', '"ndcg@5" = "high"', "row 'popularity': paper.ndcg@5 must be a finite number"),
         ("seeds = [0, 1]", "seeds = [0, 1", "tiny.toml: "),
         ('kind = "grid"', 'kind = "grid"\nsettings = 3', r"\[row.search\] has no key 'settings'"),

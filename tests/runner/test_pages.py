@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_records import make_record
+from runner_samples import make_record
 
 from gossamer.runner.experiment import read_experiment
 from gossamer.runner.pages import experiment_table, fill_tables, pages_with_tables, refresh_page

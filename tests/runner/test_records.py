@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sample_records import make_record
+from runner_samples import make_record
 
 from gossamer.runner.experiment import read_experiment
 from gossamer.runner.records import read_record, read_records, record_path, spec_hash, write_record

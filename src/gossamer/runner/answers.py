@@ -16,7 +16,7 @@ def item_vocabulary(estimator: Any) -> Vocabulary:
     """Return the items a fitted recommender knows, or a ValueError for a model that recommends nothing."""
     if not isinstance(estimator, Recommender):
         raise ValueError(f"the model must recommend, which {type(estimator).__name__} does not do")
-    vocabulary: Vocabulary = estimator.learned_vocabularies()["items"]  # type: ignore[attr-defined]
+    vocabulary: Vocabulary = estimator.items_  # type: ignore[attr-defined]
     return vocabulary
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 import polars as pl
+from rich.markup import escape
 from rich.table import Table
 
 from gossamer.runner.experiment import Experiment, Row
@@ -95,13 +96,16 @@ def _cell(column: str, value: float | str | None, spread: float | None) -> str:
 def rich_table(experiment: Experiment, records: Sequence[Record]) -> Table:
     """Return the table for a terminal, best values in bold."""
     headings, cells, is_best = table_cells(experiment, records)
-    table = Table(title=experiment.title, caption=footnote(experiment, records), title_justify="left")
+    table = Table(title=escape(experiment.title), caption=escape(footnote(experiment, records)), title_justify="left")
     for heading in headings:
         table.add_column(
             heading, justify="left" if heading in ("method", "by") else "right", no_wrap=heading != "method"
         )
     for line, marks in zip(cells, is_best, strict=True):
-        table.add_row(*(f"[bold]{cell}[/bold]" if mark else cell for cell, mark in zip(line, marks, strict=True)))
+        texts = (
+            f"[bold]{escape(cell)}[/bold]" if mark else escape(cell) for cell, mark in zip(line, marks, strict=True)
+        )
+        table.add_row(*texts)
     return table
 
 

@@ -1,8 +1,11 @@
-"""A record with everything in it, for tests to vary."""
+"""What the runner's tests are made of: a file of interactions and a record with everything in it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gossamer.runner.records import Record
 
@@ -32,3 +35,14 @@ def make_record(**changes: Any) -> Record:
         "code": "hash",
     }
     return Record(**values | changes)
+
+
+def write_blocks(path: Path) -> Path:
+    """Write a CSV of 40 users in two blocks, each of whom has five of the eight items of their block."""
+    generator = np.random.default_rng(0)
+    lines = ["user,item,rating"]
+    for user in range(40):
+        block = "ab"[user % 2]
+        lines += [f"u{user},{block}{item},{1 + item % 5}" for item in generator.permutation(8)[:5]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,56 @@
+"""The `gossamer` command: its verbs, and how errors reach a person."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from gossamer.cli import compare, data, demo, evaluate, fit, inspect, recommend, reproduce, version
+
+app = typer.Typer(
+    name="gossamer",
+    help="Learn, shrink, explain and ship sparse representations of discrete things.",
+    epilog="Start with [bold]gossamer demo[/bold]: no download, under a minute, ends in a report.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+for verb in (fit, evaluate, recommend, inspect, compare, reproduce, demo, version):
+    app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
+
+MISTAKE, BUG, INTERRUPTED = 2, 1, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 2 a mistake of the user's, 130 interrupted, 1 a bug of ours."""
+    debug = os.environ.get("GOSSAMER_DEBUG", "") not in ("", "0")
+    logging.basicConfig(level=logging.INFO if debug else logging.WARNING, format="%(levelname)s: %(message)s")
+    try:
+        from gossamer.core.progress import show_progress
+
+        with show_progress(sys.stderr.isatty()):
+            app(args=None if arguments is None else list(arguments), prog_name="gossamer")
+    except SystemExit as done:
+        if done.code == INTERRUPTED:
+            _say("interrupted")
+        raise
+    except (ValueError, OSError, ImportError, FloatingPointError) as error:
+        if debug:
+            raise
+        _say(str(error) or type(error).__name__)
+        sys.exit(MISTAKE)
+    except Exception as error:
+        if debug:
+            raise
+        _say(f"this is a bug in gossamer: {type(error).__name__}: {error}; set GOSSAMER_DEBUG=1 to see where")
+        sys.exit(BUG)
+
+
+def _say(sentence: str) -> None:
+    print(f"gossamer: {sentence}", file=sys.stderr)

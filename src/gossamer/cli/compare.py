@@ -1,0 +1,59 @@
+"""`gossamer compare`: several models on the same split, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import (
+    AsJson,
+    Columns,
+    MinPerItem,
+    MinPerUser,
+    MinRating,
+    Seed,
+    Split,
+    parse_columns,
+)
+
+EXAMPLES = "Example: [bold]gossamer compare stdlib-usage popularity item-knn ease --out report.html[/bold]"
+
+
+def run(
+    data: Annotated[str, typer.Argument(help="A data set of `gossamer data list`, or a file.")],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Models to compare.")],
+    columns: Columns = None,
+    split: Split = None,
+    min_rating: MinRating = None,
+    min_per_user: MinPerUser = None,
+    min_per_item: MinPerItem = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write a report there.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train models with their default settings on one split and put their metrics side by side."""
+    from gossamer.cli.printing import print_json, print_line, print_table
+    from gossamer.cli.reporting import comparison_rows, write_models_report
+    from gossamer.runner.outcome import default_split, fit_and_judge
+    from gossamer.runner.provenance import Origin
+    from gossamer.runner.source import make_split, open_data
+    from gossamer.runner.specs import DataSpec, SplitSpec
+
+    division = default_split(models, seed) if split is None else SplitSpec(split, seed=seed)
+    source = DataSpec(data, {}, parse_columns(columns), min_rating, min_per_user, min_per_item)
+    opened = open_data(source)
+    parts = make_split(opened, division)
+    outcomes = [fit_and_judge(model, parts, seed=seed) for model in dict.fromkeys(models)]
+    rows = comparison_rows(outcomes)
+    if as_json:
+        print_json({"data": source.as_json(), "split": parts.description, "models": rows})
+    else:
+        print_table(rows, title=f"{data}, {len(parts.test)} held-out users")
+    if out is not None:
+        origin = Origin(", ".join(models), source, division, opened.fingerprint())
+        title = f"{len(outcomes)} models on {data}"
+        write_models_report(out, title=title, data=opened, split=parts, outcomes=outcomes, origin=origin)
+        if not as_json:
+            print_line(f"wrote {out}")

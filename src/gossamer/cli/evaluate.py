@@ -1,0 +1,45 @@
+"""`gossamer evaluate`: judge a saved model on held-out data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import Artifact, AsJson
+
+EXAMPLES = "Examples: [bold]gossamer evaluate ease[/bold], [bold]gossamer evaluate ease --data other.csv --json[/bold]"
+
+
+def run(
+    artifact: Artifact,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="Other data than those the model was trained on.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a saved model on what its split held out, or on other data divided in the same way."""
+    from gossamer.cli.printing import print_json, print_table
+    from gossamer.persistence import read_artifact
+    from gossamer.runner.measure import default_metrics, measure
+    from gossamer.runner.provenance import reopen
+
+    loaded = read_artifact(artifact)
+    origin, _, split = reopen(loaded.config, data)
+    measured = measure(loaded.estimator, split.test, default_metrics(loaded.estimator))
+    if as_json:
+        print_json(
+            {
+                "model": origin.model,
+                "data": origin.data.as_json(),
+                "split": split.description,
+                "metrics": measured.values,
+                "standard_error": measured.standard_error,
+            }
+        )
+    else:
+        rows = [
+            {"metric": name, "value": value, "standard error": measured.standard_error.get(name)}
+            for name, value in measured.values.items()
+        ]
+        print_table(rows, title=f"{origin.model} on {origin.data.name}, {len(split.test)} held-out users")

@@ -1,0 +1,61 @@
+"""`gossamer fit`: train a model on data and save it as an artifact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import (
+    Columns,
+    Data,
+    MinPerItem,
+    MinPerUser,
+    MinRating,
+    Seed,
+    Split,
+    parse_columns,
+    parse_settings,
+)
+
+EXAMPLES = (
+    "Examples: [bold]gossamer fit ease --data stdlib-usage --out ease --set l2=50[/bold], "
+    "[bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 "
+    "--out als[/bold]"
+)
+
+
+def run(
+    model: Annotated[str, typer.Argument(help="popularity, item-knn, ease, slim, als, biased-mf …")],
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory to save the model in.")],
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, as key=value.")] = None,
+    columns: Columns = None,
+    split: Split = None,
+    min_rating: MinRating = None,
+    min_per_user: MinPerUser = None,
+    min_per_item: MinPerItem = None,
+    seed: Seed = 0,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto, for models that have one.")] = None,
+) -> None:
+    """Train a model, judge it on held-out data and save it."""
+    from gossamer.cli.printing import print_line, print_table
+    from gossamer.runner.estimators import make_estimator
+    from gossamer.runner.outcome import default_split, fit_and_judge
+    from gossamer.runner.provenance import Origin
+    from gossamer.runner.source import make_split, open_data
+    from gossamer.runner.specs import DataSpec, SplitSpec
+
+    chosen = parse_settings(settings)
+    make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
+    source = DataSpec(data, {}, parse_columns(columns), min_rating, min_per_user, min_per_item)
+    division = default_split([model], seed) if split is None else SplitSpec(split, seed=seed)
+    opened = open_data(source)
+    outcome = fit_and_judge(model, make_split(opened, division), settings=chosen, seed=seed, device=device)
+    metrics = {} if outcome.measured is None else outcome.measured.values
+    origin = Origin(model, source, division, opened.fingerprint())
+    outcome.estimator.save(out, provenance=origin.as_json(), metrics=metrics)
+    if metrics:
+        print_table([{"model": model, **metrics, "seconds": outcome.seconds}])
+    print_line(f"saved to {out}; look at it with: gossamer inspect {out}")

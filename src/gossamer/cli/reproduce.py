@@ -1,0 +1,64 @@
+"""`gossamer reproduce`: run an experiment file and print paper, peers and ours side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+EXAMPLES = (
+    "Examples: [bold]gossamer reproduce --list[/bold], "
+    "[bold]gossamer reproduce linear-ml1m --row ease --seed 0[/bold], [bold]gossamer reproduce --tables[/bold]"
+)
+
+
+def run(
+    name: Annotated[str | None, typer.Argument(help="An experiment of --list, or a .toml file.")] = None,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the experiments and how much of each is done.")
+    ] = False,
+    run_all: Annotated[bool, typer.Option("--all", help="Run every experiment whose data are here.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Rewrite the tables of README.md and docs/.")] = False,
+    row: Annotated[str | None, typer.Option(help="Only this row.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
+) -> None:
+    """Run experiments, write one record per row and seed, and print the table of their records."""
+    from gossamer.cli.printing import console, print_line, print_table
+    from gossamer.runner.experiment import find_experiment, find_experiments, read_experiment
+    from gossamer.runner.pages import pages_with_tables, refresh_page
+    from gossamer.runner.records import read_records
+    from gossamer.runner.run import data_are_here, run_experiment
+    from gossamer.runner.table import rich_table
+
+    if [name is not None, list_all, run_all, tables].count(True) != 1:
+        raise ValueError("give the name of an experiment, or one of --list, --all and --tables")
+    if tables:
+        for page in pages_with_tables():
+            print_line(f"{page.name}: {'rewritten' if refresh_page(page) else 'already in step'}")
+        return
+    if name is not None:
+        experiments = [find_experiment(name)]
+    else:
+        experiments = [read_experiment(path) for path in find_experiments().values()]
+    if list_all:
+        print_table(
+            [
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "rows": len(one.rows),
+                    "seeds": len(one.seeds),
+                    "records": len(read_records(one.results)),
+                }
+                for one in experiments
+            ]
+        )
+        return
+    for experiment in experiments:
+        if run_all and not data_are_here(experiment):
+            print_line(f"{experiment.name}: skipped, because {experiment.data.name} is not on this machine")
+            continue
+        for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force):
+            print_line(f"{record.row}, seed {record.seed}: " + ("done" if is_new else "already there"))
+        console().print(rich_table(experiment, read_records(experiment.results)))

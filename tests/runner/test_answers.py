@@ -1,0 +1,52 @@
+"""Recommendations with names, for users of the data and for people who bring their own items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gossamer.data.interactions import Interactions
+from gossamer.runner.answers import history_of_items, history_of_user, recommended, user_row
+from gossamer.runner.estimators import make_estimator
+from gossamer.runner.provenance import Origin
+from gossamer.runner.specs import DataSpec, SplitSpec
+
+
+@pytest.fixture
+def data() -> Interactions:
+    users = ["ann"] * 3 + ["bob"] * 3 + ["cy"] * 2
+    items = [1, 2, 3, 1, 2, 4, 1, 2]
+    titles = pl.DataFrame({"title": ["One", "Two", "Three", "Four"]})
+    return Interactions.from_pairs(users, items, item_features=titles)
+
+
+def test_a_user_of_the_data_gets_unseen_items_with_titles(data: Interactions) -> None:
+    model = make_estimator("popularity", {}, seed=0).fit(data)
+    rows = recommended(model, user_row(data, "cy"), 10)
+    assert [(row["item"], row["title"]) for row in rows] == [(3, "Three"), (4, "Four")]
+    assert all(isinstance(row["score"], float) for row in rows)
+    with pytest.raises(ValueError, match="user must be one of the 3 known ones, for example 'ann', got 'dee'"):
+        user_row(data, "dee")
+    with pytest.raises(ValueError, match="n must be an integer >= 1, got 0"):
+        recommended(model, user_row(data, "cy"), 0)
+
+
+def test_somebody_new_brings_items_as_text(data: Interactions) -> None:
+    model = make_estimator("popularity", {}, seed=0).fit(data)
+    history = history_of_items(model, ["2", "1", "2"])
+    assert history.nnz == 2
+    assert [row["item"] for row in recommended(model, history, 1)] == [3]
+    with pytest.raises(ValueError, match="history item must be one of the 4 known ones, for example 1, got '9'"):
+        history_of_items(model, ["9"])
+
+
+def test_a_user_is_found_through_the_artifacts_memory(blocks_file: Path) -> None:
+    origin = Origin("ease", DataSpec(str(blocks_file)), SplitSpec("users", seed=0), None)
+    assert history_of_user({"provenance": origin.as_json()}, "u3").nnz == 5
+
+
+def test_a_model_that_does_not_recommend_says_so() -> None:
+    with pytest.raises(ValueError, match="the model must recommend, which object does not do"):
+        history_of_items(object(), ["x"])

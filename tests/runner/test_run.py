@@ -1,0 +1,104 @@
+"""Rows from file to record, in a process of their own, repeated only when something changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gossamer.runner import machine, run
+from gossamer.runner.experiment import Experiment, read_experiment
+from gossamer.runner.records import Record, read_record, record_path
+from gossamer.runner.run import data_are_here, run_experiment, run_in_own_process, run_row
+
+
+@pytest.fixture
+def experiment(tiny_file: Path) -> Experiment:
+    return read_experiment(tiny_file)
+
+
+def test_a_row_without_a_search(experiment: Experiment) -> None:
+    record = run_row(experiment, experiment.row("popularity"), 0)
+    assert (record.experiment, record.row, record.seed) == ("tiny", "popularity", 0)
+    assert set(record.metrics) == {"recall@2", "ndcg@5"}
+    assert record.search is None
+    assert record.paper == {"ndcg@5": 0.25}
+    assert record.data["name"] == experiment.data.name
+    assert len(record.data["checksum"]) == 64
+    assert record.split["kind"] == "users"
+    assert record.peak_rss_bytes > 10 << 20
+    assert record.seconds > 0
+
+
+def test_a_search_is_decided_on_validation_data(experiment: Experiment) -> None:
+    row = experiment.row("ease")
+    assert row.search is not None
+    row = replace(row, search=replace(row.search, space={"regularization": [1.0, 10.0]}))
+    record = run_row(experiment, row, 1)
+    assert record.search is not None
+    trials = record.search["trials"]
+    best = max(trials, key=lambda trial: trial["value"])
+    assert record.settings == best["settings"]
+    assert len(trials) == 2
+    assert record.search["on"] == "validation"
+
+
+def test_same_seed_same_numbers_other_seed_other_split(experiment: Experiment) -> None:
+    row = experiment.row("popularity")
+    first, again, other = (run_row(experiment, row, seed) for seed in (0, 0, 1))
+    assert first.metrics == again.metrics
+    assert first.data == other.data
+    assert first.split["seed"] != other.split["seed"]
+
+
+def test_a_search_needs_validation_data(experiment: Experiment) -> None:
+    split = replace(experiment.split, arguments={"num_valid": 0, "num_test": 6})
+    with pytest.raises(ValueError, match="split must hold out validation data for the search of row 'ease', got none"):
+        run_row(replace(experiment, split=split), experiment.row("ease"), 0)
+
+
+def test_a_wrong_setting_is_found_before_the_data_are_read(experiment: Experiment) -> None:
+    row = replace(experiment.row("popularity"), settings={"wieghted": True})
+    lost = replace(experiment, data=replace(experiment.data, name="nowhere.csv"))
+    with pytest.raises(ValueError, match="popularity has no key 'wieghted'"):
+        run_row(lost, row, 0)
+
+
+def test_records_are_written_once_for_the_same_code(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "run_in_own_process", run_row)
+    first = list(run_experiment(experiment, row="popularity"))
+    assert [(record.seed, is_new) for record, is_new in first] == [(0, True), (1, True)]
+    assert read_record(record_path(experiment, experiment.row("popularity"), 1)) == first[1][0]
+    assert [is_new for _, is_new in run_experiment(experiment, row="popularity", seed=1)] == [False]
+    assert [is_new for _, is_new in run_experiment(experiment, row="popularity", seed=1, force=True)] == [True]
+    monkeypatch.setattr(machine, "code_hash", lambda _: "edited")
+    assert [is_new for _, is_new in run_experiment(experiment, row="popularity", seed=1)] == [True]
+
+
+def test_a_row_runs_in_a_process_of_its_own(experiment: Experiment) -> None:
+    record = run_in_own_process(experiment, experiment.row("popularity"), 0)
+    assert record.metrics == run_row(experiment, experiment.row("popularity"), 0).metrics
+
+
+def test_a_mistake_in_that_process_comes_back_as_it_is(experiment: Experiment) -> None:
+    row = replace(experiment.row("popularity"), settings={"wieghted": True})
+    with pytest.raises(ValueError, match="popularity has no key 'wieghted'"):
+        run_in_own_process(experiment, row, 0)
+
+
+def _die(*_: object) -> Record:
+    os._exit(9)
+
+
+def test_a_killed_process_is_said_to_be_killed(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "run_row", _die)
+    with pytest.raises(OSError, match="row 'popularity' with seed 0 was killed by the system"):
+        run_in_own_process(experiment, experiment.row("popularity"), 0)
+
+
+def test_data_are_here_or_not(experiment: Experiment) -> None:
+    assert data_are_here(experiment)
+    assert not data_are_here(replace(experiment, data=replace(experiment.data, name="nowhere.csv")))
+    assert data_are_here(replace(experiment, data=replace(experiment.data, name="stdlib-usage")))
