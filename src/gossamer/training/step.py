@@ -50,7 +50,7 @@ class GradientStep:
 
     `loss` returns the mean over the batch's rows as a scalar, or a dict of scalars with "loss" among them. `module` is
     the argument to call: it is `module` itself, prepared for the device and the other processes. The scheduler steps
-    after every update. `clip_norm` bounds the norm of the whole gradient.
+    after every update. `clip_norm` bounds the norm of the whole gradient, which must be dense.
 
     All randomness of update t on process r comes from (random_state, t, r): `generator` is seeded with it, and so is
     torch's global generator (which `nn.Dropout` uses) during the update only; the caller's state of it comes back
