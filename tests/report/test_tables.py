@@ -66,10 +66,10 @@ def test_explanations_become_folds_of_tables():
         | {"empty": [], "names": ["a", "b"]}
     )
     assert blocks == [
+        KeyNumbers({"Depth": 3}),
         Fold("Similar items", [Table(rows, caption="Similar items")]),
         Fold("By item", [Fold("json.dumps", [Table(rows, caption="json.dumps")])]),
         Fold("Settings", [Facts({"l2": 1})]),
-        KeyNumbers({"Depth": 3}),
         Fold("Why", [Text("because")]),
         Fold("Empty", [Facts({"Empty": []})]),
         Fold("Names", [Facts({"Names": ["a", "b"]})]),

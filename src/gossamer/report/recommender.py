@@ -95,7 +95,7 @@ def _describe(data: Interactions | None, models: Mapping[str, ModelResult]) -> s
     names = list(models)
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if data is None:
-        return listed
+        return ""
     on = f"{data.num_users:,} users, {data.num_items:,} items and {data.nnz:,} interactions"
     return f"{listed} on {on}." if names else f"{on}."
 
@@ -220,11 +220,10 @@ def _recommended(items: Sequence[str], rank: int, held_out: Collection[str]) -> 
 def _learned_section(models: Mapping[str, ModelResult]) -> Section | None:
     blocks: list[Block] = []
     for name, result in models.items():
-        inner = explanation_blocks(result.explanation)
         if len(models) == 1:
-            blocks += inner
-        elif inner:
-            blocks.append(Fold(name, inner))
+            blocks += explanation_blocks(result.explanation, is_open=True)
+        elif result.explanation:
+            blocks.append(Fold(name, explanation_blocks(result.explanation, is_open=True)))
     return Section("What it learned", blocks) if blocks else None
 
 

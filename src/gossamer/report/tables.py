@@ -91,22 +91,30 @@ def _list_cell(parts: list[str]) -> ShownCell:
     return ShownCell("" if parts else MISSING, parts=parts)
 
 
-def explanation_blocks(explanation: Mapping[str, Any]) -> list[Block]:
-    """Turn what `explain()` returned into blocks: lists of dicts are tables, dicts of them are folds within folds."""
-    return [_explanation_block(_title(name), value) for name, value in explanation.items()]
+def explanation_blocks(explanation: Mapping[str, Any], *, is_open: bool = False) -> list[Block]:
+    """Turn what `explain()` returned into blocks: single numbers are tiles, the rest folds, open if `is_open`.
+
+    In the folds, lists of dicts are tables and dicts of those are folds again.
+    """
+    single = {_title(name): value for name, value in explanation.items() if isinstance(value, numbers.Real)}
+    tiles: list[Block] = [KeyNumbers(single)] if single else []
+    folds = [
+        Fold(_title(name), _explain_value(_title(name), value), is_open)
+        for name, value in explanation.items()
+        if not isinstance(value, numbers.Real)
+    ]
+    return [*tiles, *folds]
 
 
-def _explanation_block(title: str, value: Any) -> Block:
-    if isinstance(value, numbers.Real):
-        return KeyNumbers({title: value})
+def _explain_value(title: str, value: Any) -> list[Block]:
     if isinstance(value, str):
-        return Fold(title, [Text(value)])
+        return [Text(value)]
     if _is_table(value):
-        return Fold(title, [Table(value, caption=title)])
+        return [Table(value, caption=title)]
     if isinstance(value, Mapping) and any(isinstance(part, Mapping) or _is_table(part) for part in value.values()):
         # Inner names are ids as often as words, and shown as they are.
-        return Fold(title, [_explanation_block(str(name), part) for name, part in value.items()])
-    return Fold(title, [Facts(value if isinstance(value, Mapping) else {title: value})])
+        return [Fold(str(name), _explain_value(str(name), part)) for name, part in value.items()]
+    return [Facts(value if isinstance(value, Mapping) else {title: value})]
 
 
 def _show_column(values: Sequence[Any], best: str | None, write: Callable[[float], str] | None) -> list[ShownCell]:
