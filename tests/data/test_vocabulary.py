@@ -24,6 +24,7 @@ def test_kinds_of_input():
     assert Vocabulary(pl.Series(["b", "a"], dtype=pl.Categorical))[1] == "a"
     assert list(Vocabulary.numbered(3)) == [0, 1, 2]
     assert len(Vocabulary([])) == 0
+    assert Vocabulary.numbered(0).is_integer
 
 
 def test_ids_from_a_command_line_find_integers():

@@ -100,7 +100,7 @@ def id_series(name: str, ids: Iterable[str] | Iterable[int] | np.ndarray | pl.Se
         series = ids if isinstance(ids, pl.Series) else pl.Series(_as_plain(ids))
     except (TypeError, OverflowError):  # polars: an unexpected value while building a Series
         raise ValueError(f"{name} must be all strings or all integers, got a mixture") from None
-    if series.dtype in (pl.Categorical, pl.Enum) or len(series) == series.null_count() == 0:
+    if series.dtype in (pl.Categorical, pl.Enum, pl.Null):
         series = series.cast(pl.String)
     if series.dtype.is_integer():
         given, series = series, series.cast(pl.Int64, strict=False)
