@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from command_line import COLUMNS, Done, Gossamer
 
 from gossamer.cli.app import main
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Gossamer = Callable[..., Done]
 
 
 @pytest.fixture
@@ -48,9 +38,6 @@ def ratings(tmp_path: Path) -> Path:
     path = tmp_path / "ratings.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-COLUMNS = ("--columns", "user=userId", "--columns", "item=movieId", "--columns", "rating=stars")
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
+from command_line import Gossamer
 from typer.testing import CliRunner
 
 from gossamer.cli import app as application
@@ -74,14 +74,14 @@ def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in done.stderr
 
 
-def test_a_wrong_option_is_a_mistake_too(gossamer: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_wrong_option_is_a_mistake_too(gossamer: Gossamer) -> None:
     code, _, err = gossamer("fit", "ease")
     assert code == 2
     assert "--data" in err
     assert gossamer("fly")[0] == 2
 
 
-def test_no_arguments_show_help(gossamer: Callable[..., tuple[int, str, str]]) -> None:
+def test_no_arguments_show_help(gossamer: Gossamer) -> None:
     code, out, err = gossamer()
     assert code in (0, 2)
     assert "Start with" in out + err
