@@ -43,10 +43,10 @@ def start(folder: Path, kill_after: int) -> subprocess.Popen[bytes]:
 def test_killed_and_resumed_is_bit_identical_to_uninterrupted(tmp_path):
     uninterrupted = start(tmp_path / "whole", 0)
     killed = start(tmp_path / "cut", 14)  # nine batches per epoch: in the middle of the second
-    assert killed.wait(120) == -signal.SIGKILL
+    assert killed.wait(250) == -signal.SIGKILL
     assert read_checkpoint(tmp_path / "cut" / "checkpoint")["loop"]["next_batch"] == 3
-    assert start(tmp_path / "cut", 0).wait(120) == 0
-    assert uninterrupted.wait(120) == 0
+    assert start(tmp_path / "cut", 0).wait(250) == 0
+    assert uninterrupted.wait(250) == 0
 
     whole, cut = (read_checkpoint(tmp_path / name / "result") for name in ("whole", "cut"))
     assert whole.pop("served") > cut.pop("served") > 0
