@@ -122,7 +122,9 @@ def _show_column(values: Sequence[Any], best: str | None, write: Callable[[float
     known = [value for value in comparable if not math.isnan(value)]
     if write is None:
         is_whole = [isinstance(value, numbers.Integral) for value in values]
-        decimals = shared_decimals([value for value, whole in zip(comparable, is_whole, strict=True) if not whole])
+        reals = [value for value, whole in zip(comparable, is_whole, strict=True) if not whole]
+        # Counts that happen to be stored as reals are written as the whole numbers they are.
+        decimals = 0 if all(value.is_integer() for value in known) else shared_decimals(reals)
         write = partial(format_number, decimals=decimals)
     cells = [cell_of(value, write) for value in values]
     if best is None:
