@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from gossamer.data import Vocabulary
-from gossamer.data.readers import read_counts, read_lines, read_sentences, read_vocabulary
+from gossamer.data.readers import read_counts, read_sentences, read_vocabulary
 
 
 def write(path: Path, text: str) -> Path:
@@ -109,13 +109,3 @@ def test_sentences_with_labels(tmp_path: Path) -> None:
         read_sentences(text, vocabulary=known)
     with pytest.raises(ValueError, match=r"vocab.txt must have 3 lines, one per sentence of .*a.txt.gz, got 2"):
         read_sentences(text, labels=known)
-
-
-def test_lines_are_numbered(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\r\n\ntwo")
-    assert list(read_lines(path)) == [(1, "one"), (2, ""), (3, "two")]
-    path.write_bytes(b"one\ntw\xe9\n")
-    assert list(read_lines(path, encoding="latin-1")) == [(1, "one"), (2, "twé")]
-    with pytest.raises(ValueError, match=r"a.txt, line 2 must be UTF-8 text, got the byte 0xe9"):
-        list(read_lines(path))

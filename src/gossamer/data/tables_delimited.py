@@ -49,7 +49,7 @@ class DelimitedTable:
         self.name = file_name(path)
         self.dialect = dialect
         self._separator = STAND_IN if dialect.separator == "::" else dialect.separator
-        first = next((fields for _, block in self._blocks() for _, fields in self._records(block)), None)
+        first = next((fields for line, block in self._blocks() for _, fields in self._records(line, block)), None)
         if first is None:
             raise ValueError(f"{self.name} must have content, got nothing but blank lines")
         self.columns = self._named(first, names)
@@ -107,26 +107,26 @@ class DelimitedTable:
             self._check_fields(first_line, block)
             raise fault from None
 
-    def _records(self, block: bytes) -> Iterator[tuple[int, list[str]]]:
-        """Yield (number of lines before it, fields) of every record, the slow and careful way; blank lines are none."""
+    def _records(self, first_line: int, block: bytes) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line, fields) of every record, the slow and careful way; blank lines are none."""
         reader = csv.reader(
             io.StringIO(block.decode(), newline="\n"),
             delimiter=self._separator,
             quoting=csv.QUOTE_MINIMAL if self.dialect.quoted else csv.QUOTE_NONE,
             strict=True,
         )
-        before = 0
+        line = first_line
         try:
             for fields in reader:
                 if fields:
-                    yield before, fields
-                before = reader.line_num
+                    yield line, fields
+                line = first_line + reader.line_num
         except csv.Error as fault:
-            raise ValueError(f"{self.name} must be well-formed, got: {fault} near line {reader.line_num}") from None
+            raise ValueError(f"{self.name}, line {line} must be a well-formed record, got: {fault}") from None
 
     def _check_fields(self, first_line: int, block: bytes) -> None:
-        for lines_before, fields in self._records(block):
-            self._check_count(first_line + lines_before, fields)
+        for line, fields in self._records(first_line, block):
+            self._check_count(line, fields)
 
     def _check_count(self, line: int, fields: list[str]) -> None:
         if len(fields) != len(self.columns):
@@ -137,10 +137,10 @@ class DelimitedTable:
 
     def _placer(self, first_line: int, block: bytes, skip: int) -> Callable[[int], str]:
         def place(row: int) -> str:
-            for number, (lines_before, fields) in enumerate(self._records(block)):
+            for number, (line, fields) in enumerate(self._records(first_line, block)):
                 if number == row + skip:
-                    self._check_count(first_line + lines_before, fields)
-                    return f"{self.name}, line {first_line + lines_before}"
+                    self._check_count(line, fields)
+                    return f"{self.name}, line {line}"
             return self.name
 
         return place
