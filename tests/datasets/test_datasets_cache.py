@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from gossamer.datasets.cache import cache_directory, data_directory, replacing_file, search_directories
+from gossamer.datasets.cache import cache_directory, data_directory, search_directories
 
 
 def test_the_first_variable_that_is_set_names_the_cache(monkeypatch, tmp_path):
@@ -25,19 +23,3 @@ def test_the_users_own_directory_is_searched_first(monkeypatch, tmp_path):
     assert search_directories() == [tmp_path / "cache"]
     monkeypatch.setenv("GOSSAMER_DATA", str(tmp_path / "data"))
     assert search_directories() == [tmp_path / "data", tmp_path / "cache"]
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):
-    path = tmp_path / "new" / "file"
-    with replacing_file(path) as temporary:
-        temporary.write_text("old")
-
-    def fail():
-        with replacing_file(path) as temporary:
-            temporary.write_text("half")
-            raise RuntimeError("killed")
-
-    with pytest.raises(RuntimeError, match="killed"):
-        fail()
-    assert path.read_text() == "old"
-    assert list(path.parent.iterdir()) == [path]

@@ -80,6 +80,13 @@ def test_an_archive_the_user_brought_is_verified_unpacked_and_kept(folders, put,
     assert brought.exists()
 
 
+def test_a_wrong_archive_is_refused_wherever_it_lies(folders, put):
+    put("toy.zip", b"another file")
+    checked = Source("toy", TWO_FILES.layouts, (Download(ZIP.url, "md5:0", ZIP.members),))
+    with pytest.raises(ValueError, match=r"toy\.zip must have md5 0, got"):
+        checked.obtain()
+
+
 def test_a_plain_download_keeps_its_name(folders, tmp_path, monkeypatch):
     (tmp_path / "train.csv").write_text("1,2")
     monkeypatch.setattr(urllib.request, "urlopen", LOCAL_OPEN)

@@ -74,9 +74,9 @@ def test_calls_are_sequences_of_known_names():
     calls = datasets.load("stdlib-calls", tests=False)
     assert 5_000 < len(calls) < 12_000
     assert calls.lengths.min() >= 2
-    row = int(calls.names.index_of(["textwrap.dedent"])[0])
+    row = int(calls.names.index_of(["json.loads"])[0])
     called = [calls.vocabulary[event] for event in calls[row : row + 1].observations]
-    assert called == [".sub", ".findall", ".startswith", ".startswith", "enumerate", "zip", "len", "re.sub"]
+    assert called[:2] == ["isinstance", ".startswith"]
     assert not any("test" in str(name).split(".") for name in calls.names)
 
 

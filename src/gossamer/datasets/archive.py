@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from gossamer.datasets.cache import replacing_file
+from gossamer.core.atomic import replacing_file
 
 
 def extract_members(archive: Path, wanted: Iterable[str], folder: Path) -> None:

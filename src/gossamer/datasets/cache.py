@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -32,18 +30,3 @@ def search_directories() -> list[Path]:
     """Return the directories that may hold data sets, in the order they are searched."""
     own = data_directory()
     return [cache_directory()] if own is None else [own, cache_directory()]
-
-
-@contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `path` that becomes `path` when the block ends well, and vanishes otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)  # mkstemp's 0600 would hide a shared cache from colleagues
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

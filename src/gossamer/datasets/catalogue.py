@@ -59,8 +59,9 @@ def load(name: str, **options: Any) -> Any:
     Files are looked for in `$GOSSAMER_DATA/<folder>`, then in the cache (`$GOSSAMER_CACHE`, else
     `$XDG_CACHE_HOME/gossamer`, else `~/.cache/gossamer`), then downloaded from their official address into the
     cache. Where that fails, the FileNotFoundError says what to put where. Options are those of the set's own loader;
-    sets with an official split take `part="train"` (the default), `"test"` and, where there is one, `"valid"`;
-    parts share their vocabularies.
+    sets with an official split take `part="train"`, `"test"` and, where there is one, `"valid"`, and parts share their
+    vocabularies. The default is "train", but "all" where people usually split anew (ml-100k, birds, emotions), and
+    "valid" where no training text is published (hsvae-dbpedia, hsvae-yahoo).
     """
     dataset = _find(name)
     known = inspect.signature(dataset.load).parameters

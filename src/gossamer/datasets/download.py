@@ -10,8 +10,8 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
+from gossamer.core.atomic import replacing_file
 from gossamer.core.progress import track
-from gossamer.datasets.cache import replacing_file
 
 logger = logging.getLogger(__name__)
 

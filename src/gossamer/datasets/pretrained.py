@@ -46,15 +46,15 @@ def load_weights(name: str) -> dict[str, Tensor]:
     The ResNets take images / 255 with mean (.485, .456, .406) and standard deviation (.229, .224, .225) removed; the
     NIN takes whitened images.
     """
-    # Here, so that listing data sets does not wait for torch.
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     if name not in NETWORKS:
         raise ValueError(f"name must be one of {', '.join(map(repr, NETWORKS))}, got {name!r}")
     network = NETWORKS[name]
     files = SOURCES[name].obtain()
     path = files.paths[network.file]
+    # Here, so that listing data sets does not wait for torch.
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
     try:
         tensors = load(files.read(network.file))
     except SafetensorError as error:

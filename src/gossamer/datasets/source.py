@@ -110,21 +110,22 @@ class Source:
             if not wanted.members:
                 download(wanted.url, folder / wanted.file_name, wanted.checksum)
                 continue
-            archive = self._supplied_archive(wanted) or folder / wanted.file_name
-            if not archive.exists():
-                download(wanted.url, archive, wanted.checksum)
+            archive = self._supplied_archive(wanted)
+            if archive is not None:
+                extract_members(archive, wanted.members, folder)
+                continue
+            archive = folder / wanted.file_name
+            download(wanted.url, archive, wanted.checksum)
             extract_members(archive, wanted.members, folder)
-            if archive.parent == folder:
-                archive.unlink()  # the files in it are kept, twice the space is not
+            archive.unlink()  # the files in it are kept, twice the space is not
 
     def _supplied_archive(self, wanted: Download) -> Path | None:
-        own = data_directory()
-        if own is None:
-            return None
-        for place in (own / self.folder / wanted.file_name, own / wanted.file_name):
-            if place.exists():
-                check_file(place, wanted.checksum)
-                return place
+        """Return the archive where somebody put it, checked like a download."""
+        for directory in search_directories():
+            for place in (directory / self.folder / wanted.file_name, directory / wanted.file_name):
+                if place.is_file():
+                    check_file(place, wanted.checksum)
+                    return place
         return None
 
 

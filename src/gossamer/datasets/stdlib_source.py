@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from gossamer.core.atomic import replacing_file
 from gossamer.core.progress import track
 from gossamer.datasets import stdlib_names
-from gossamer.datasets.cache import cache_directory, replacing_file
+from gossamer.datasets.cache import cache_directory
 
 logger = logging.getLogger(__name__)
 
