@@ -22,7 +22,7 @@ def replacing_file(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         sync_to_disk(temporary)
-        temporary.replace(path)
+        os.replace(temporary, path)
         sync_to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)

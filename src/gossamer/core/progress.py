@@ -35,15 +35,16 @@ def progress_bar() -> Progress:
 
     Tasks carry a free `note` field, which the training loop fills with loss and rate.
     """
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
-        disable=not progress_is_shown(),
+        disable=not (progress_is_shown() and console.is_terminal),  # a file would only collect blank lines
     )
 
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from gossamer.core.atomic import sync_to_disk
 from gossamer.persistence.errors import ArtifactError
 
 if sys.platform != "win32":
@@ -38,8 +39,8 @@ def replacing_directory(path: Path) -> Iterator[Path]:
     try:
         yield staging
         for file in staging.iterdir():
-            _sync(file)
-        _sync(staging)
+            sync_to_disk(file)
+        sync_to_disk(staging)
         _move_in(staging, path)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -164,16 +165,5 @@ def _move_in(staging: Path, path: Path) -> None:
             if set_aside.exists():
                 set_aside.rename(path)
             raise
-        _sync(path.parent)  # the new name is on disk before the old content goes
+        sync_to_disk(path.parent)  # the new name is on disk before the old content goes
         return
-
-
-def _sync(path: Path) -> None:
-    """Flush a file's content, or a directory's names, to the disk."""
-    if sys.platform == "win32":  # directories cannot be opened there, files need write access to be synced
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from gossamer.core.atomic import replacing_file
 from gossamer.report.blocks import Drawing, Section
 from gossamer.report.tables import cell_of, fact_of, show_table
 from gossamer.version import __version__
@@ -56,20 +55,10 @@ def render(report: Report) -> str:
 
 def write_report(report: Report, path: str | Path) -> None:
     """Write the page as UTF-8; a reader of `path` sees the old page or the new one, never half of it."""
-    path = Path(path)
     # What UTF-8 cannot hold (half a surrogate pair, from a file name that was no text) becomes a question mark.
     content = render(report).encode("utf-8", "replace")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing_file(Path(path)) as temporary:
+        temporary.write_bytes(content)
 
 
 def _style_sheet(environment: jinja2.Environment) -> str:

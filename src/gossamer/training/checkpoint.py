@@ -6,10 +6,8 @@ itself notices a truncated file, not a flipped bit.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +17,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from gossamer.core.atomic import replacing_file
 
 FORMAT = "gossamer-checkpoint-1"
 
@@ -32,18 +32,8 @@ def write_checkpoint(state: Mapping[str, Any], path: Path) -> None:
     tensors = _Tensors()
     text = json.dumps(_encode(state, tensors, "state"), allow_nan=False, separators=(",", ":"))
     metadata = {"format": FORMAT, "state": text, "crc32": str(_checksum(text, tensors))}
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing_file(Path(path)) as temporary:
         save_file(tensors, temporary, metadata=metadata)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-    _sync_directory(path.parent)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -178,12 +168,3 @@ def _damaged(path: Path, reason: str) -> str:
         f"checkpoint must be a complete file written by gossamer, got {str(path)!r}: {reason}; "
         "it was left as it is: restore it, delete it, or train anew with resume=False"
     )
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make a rename in `directory` survive a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
+
+from gossamer.core.atomic import replacing_file, sync_to_disk
 
 
 class Journal:
@@ -25,7 +26,6 @@ class Journal:
 
         A killed run may have logged more than its last checkpoint knows, and its last line may be cut.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = []
         for line in self.path.read_bytes().splitlines() if self.path.exists() else []:
             try:
@@ -35,12 +35,8 @@ class Journal:
                 wanted = False
             if wanted:
                 kept.append(line + b"\n")
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
-        with temporary.open("wb") as file:
-            file.writelines(kept)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.path)
+        with replacing_file(self.path) as temporary:
+            temporary.write_bytes(b"".join(kept))
 
     def write(self, kind: str, values: Mapping[str, float]) -> None:
         """Append one line; it is handed to the system at once, so a killed process loses none."""
@@ -51,5 +47,4 @@ class Journal:
     def sync(self) -> None:
         """Bring every line to disk, so that a checkpoint never knows more than the log."""
         if self.path.exists():
-            with self.path.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_to_disk(self.path)
