@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from gossamer.training import checkpoint as checkpoint_module
 from gossamer.training.checkpoint import copy_state, find_nan, read_checkpoint, write_checkpoint
 
 scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5)
@@ -155,7 +154,7 @@ def test_a_failed_write_keeps_the_previous_checkpoint(function, tmp_path, monkey
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(checkpoint_module.os, function, fail)
+    monkeypatch.setattr(os, function, fail)
     with pytest.raises(OSError, match="disk full"):
         write_checkpoint({"epoch": 2}, path)
     monkeypatch.undo()
