@@ -148,6 +148,7 @@ class ALS(ItemRanker):
 
     def learned_metadata(self) -> dict[str, JSON]:
         """Return the training history."""
+        check_is_fitted(self, "history_")
         return {"history": self.history_}
 
     def restore(

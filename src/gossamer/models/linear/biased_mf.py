@@ -136,6 +136,7 @@ class BiasedMF(Persistent, BaseEstimator):
 
     def learned_metadata(self) -> dict[str, JSON]:
         """Return the training history."""
+        check_is_fitted(self, "history_")
         return {"history": self.history_}
 
     def restore(

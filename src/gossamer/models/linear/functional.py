@@ -15,8 +15,8 @@ from scipy.linalg import lapack
 
 from gossamer.core.progress import track
 from gossamer.core.topk import batch_rows, top_n
+from gossamer.models.linear.compressed import compressed
 from gossamer.models.linear.kernels import (
-    Compressed,
     gram_rows,
     invert_to_weights,
     score_dense,
@@ -25,11 +25,6 @@ from gossamer.models.linear.kernels import (
 )
 
 logger = logging.getLogger(__name__)
-
-
-def compressed(matrix: sparse.csr_array | sparse.csc_array) -> Compressed:
-    """Return the three arrays of a sparse matrix, as the compiled loops take them."""
-    return matrix.indptr, matrix.indices, matrix.data
 
 
 def gram_blocks(matrix: sparse.csr_array, description: str) -> Iterator[tuple[int, Float32[np.ndarray, "R M"]]]:
@@ -135,7 +130,8 @@ def ease_weights(matrix: sparse.csr_array, regularization: float) -> Float32[np.
     inverse, fault = lapack.spotri(factor, lower=0, overwrite_c=1)
     assert not fault  # a Cholesky factor has a positive diagonal
     weights: np.ndarray = inverse.T
-    invert_to_weights(weights)
+    invert_to_weights(weights, weights.diagonal().copy())
+    np.fill_diagonal(weights, 0)
     return weights
 
 

@@ -1,7 +1,9 @@
 """Compiled loops of the linear models: rows of the Gram matrix, scoring, coordinate descent, least squares by row.
 
 Everything here runs in parallel over rows that do not depend on each other, so results do not depend on the number
-of threads. `bounds` cuts the rows into one part per thread with equal work.
+of threads. `bounds` cuts the rows into one part per thread with equal work. A parallel loop only calls a plain
+function, and copies are written as loops: numba takes several times longer to compile what stands inside the parallel
+loop itself, and slice assignments, which also run slower because they check for overlap.
 """
 
 from __future__ import annotations
@@ -11,8 +13,25 @@ import numpy as np
 
 Compressed = tuple[np.ndarray, np.ndarray, np.ndarray]  # (indptr, indices, data) of a CSR or CSC matrix
 
+# (indptr, indices, weights, other, gram, penalty): every row's problem, see `solve_rows_cg` and `solve_rows_exactly`
+Equations = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
 # A row's gathered factors stay in the cache of one core while the solver passes over them again and again.
 GATHER_BYTES = 8 << 20
+
+
+@numba.njit(cache=True, nogil=True)
+def _gram_row(by_user: Compressed, by_item: Compressed, item: int, until_diagonal: bool, row: np.ndarray) -> None:
+    user_indptr, user_items, user_values = by_user
+    item_indptr, item_users, item_values = by_item
+    row[:] = 0
+    for position in range(item_indptr[item], item_indptr[item + 1]):
+        user, value = item_users[position], item_values[position]
+        for entry in range(user_indptr[user], user_indptr[user + 1]):
+            column = user_items[entry]
+            if until_diagonal and column > item:
+                break
+            row[column] += value * user_values[entry]
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
@@ -21,77 +40,64 @@ def gram_rows(by_user: Compressed, by_item: Compressed, first: int, until_diagon
 
     With `until_diagonal` the entries right of the diagonal stay zero, at half the work.
     """
-    user_indptr, user_items, user_values = by_user
-    item_indptr, item_users, item_values = by_item
     for offset in numba.prange(block.shape[0]):
-        item = first + offset
-        row = block[offset]
-        row[:] = 0
-        for position in range(item_indptr[item], item_indptr[item + 1]):
-            user, value = item_users[position], item_values[position]
-            for entry in range(user_indptr[user], user_indptr[user + 1]):
-                column = user_items[entry]
-                if until_diagonal and column > item:
-                    break
-                row[column] += value * user_values[entry]
+        _gram_row(by_user, by_item, first + offset, until_diagonal, block[offset])
+
+
+@numba.njit(cache=True, nogil=True)
+def _mirror_tiles(inverse: np.ndarray, diagonal: np.ndarray, first_row: int, tile: int) -> None:
+    for first_column in range(0, first_row + 1, tile):
+        for row in range(first_row, min(len(inverse), first_row + tile)):
+            for column in range(first_column, min(row, first_column + tile)):
+                value = -inverse[row, column]
+                inverse[row, column] = value / diagonal[column]
+                inverse[column, row] = value / diagonal[row]
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
-def invert_to_weights(inverse: np.ndarray) -> None:
-    """Turn the lower triangle of a symmetric P into B with B_ij = −P_ij / P_jj and a zero diagonal, in place.
+def invert_to_weights(inverse: np.ndarray, diagonal: np.ndarray) -> None:
+    """Turn the lower triangle of a symmetric P into B_ij = −P_ij / P_jj off the diagonal, in place.
 
     Tiles keep both the read and the mirrored write inside the cache.
     """
-    size, tile = len(inverse), 64
-    diagonal = np.empty(size, dtype=inverse.dtype)
-    for item in range(size):
-        diagonal[item] = inverse[item, item]
-    for row_tile in numba.prange((size + tile - 1) // tile):
-        for column_tile in range(row_tile + 1):
-            for row in range(row_tile * tile, min(size, (row_tile + 1) * tile)):
-                for column in range(column_tile * tile, min(row, (column_tile + 1) * tile)):
-                    value = -inverse[row, column]
-                    inverse[row, column] = value / diagonal[column]
-                    inverse[column, row] = value / diagonal[row]
-    for item in range(size):
-        inverse[item, item] = 0
+    tile = 64
+    for number in numba.prange((len(inverse) + tile - 1) // tile):
+        _mirror_tiles(inverse, diagonal, number * tile, tile)
 
 
-@numba.njit(cache=True, parallel=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _score_dense_row(histories: Compressed, weights: np.ndarray, user: int, row: np.ndarray) -> None:
+    indptr, indices, values = histories
+    row[:] = 0
+    for position in range(indptr[user], indptr[user + 1]):
+        value, source = values[position], weights[indices[position]]
+        for item in range(len(row)):
+            row[item] += value * source[item]
+
+
+@numba.njit(cache=True, parallel=True, nogil=True)
 def score_dense(histories: Compressed, weights: np.ndarray, scores: np.ndarray) -> None:
     """Fill `scores` (B, M) with X @ weights, where X (B, M) is given by rows and weights (M, M) is dense."""
-    indptr, indices, values = histories
     for user in numba.prange(scores.shape[0]):
-        row = scores[user]
-        row[:] = 0
-        for position in range(indptr[user], indptr[user + 1]):
-            value, source = values[position], weights[indices[position]]
-            for item in range(len(row)):
-                row[item] += value * source[item]
+        _score_dense_row(histories, weights, user, scores[user])
+
+
+@numba.njit(cache=True, nogil=True)
+def _score_sparse_row(histories: Compressed, weights: Compressed, user: int, row: np.ndarray) -> None:
+    indptr, indices, values = histories
+    weight_indptr, weight_indices, weight_data = weights
+    row[:] = 0
+    for position in range(indptr[user], indptr[user + 1]):
+        value, item = values[position], indices[position]
+        for entry in range(weight_indptr[item], weight_indptr[item + 1]):
+            row[weight_indices[entry]] += value * weight_data[entry]
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
 def score_sparse(histories: Compressed, weights: Compressed, scores: np.ndarray) -> None:
     """Fill `scores` (B, M) with X @ W, where X (B, M) and W (M, M) are both given by rows."""
-    indptr, indices, values = histories
-    weight_indptr, weight_indices, weight_data = weights
     for user in numba.prange(scores.shape[0]):
-        row = scores[user]
-        row[:] = 0
-        for position in range(indptr[user], indptr[user + 1]):
-            value, item = values[position], indices[position]
-            for entry in range(weight_indptr[item], weight_indptr[item + 1]):
-                row[weight_indices[entry]] += value * weight_data[entry]
-
-
-@numba.njit(cache=True, inline="always")
-def _shrunken(correlation: float, l1: float, nonnegative: bool) -> float:
-    """Soft threshold, one-sided where weights may not be negative."""
-    if correlation > l1:
-        return correlation - l1
-    if correlation < -l1 and not nonnegative:
-        return correlation + l1
-    return 0.0
+        _score_sparse_row(histories, weights, user, scores[user])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -112,13 +118,47 @@ def _descend_once(
         if item == target:
             continue
         correlation = gradient[item] + diagonal[item] * weights[item]
-        change = _shrunken(correlation, l1, nonnegative) / (diagonal[item] + l2) - weights[item]
+        shrunken = max(correlation - l1, 0.0)
+        if not nonnegative:
+            shrunken -= max(-correlation - l1, 0.0)
+        change = shrunken / (diagonal[item] + l2) - weights[item]
         if change != 0:
             weights[item] += change
             for entry in range(indptr[item], indptr[item + 1]):
                 gradient[indices[entry]] -= change * data[entry]
             largest = max(largest, change * change * diagonal[item])
     return largest
+
+
+@numba.njit(cache=True, nogil=True)
+def _slim_row(
+    gram: Compressed,
+    diagonal: np.ndarray,
+    target: int,
+    penalties: tuple[float, float, bool],
+    max_sweeps: int,
+    tolerance: float,
+    weights: np.ndarray,
+) -> None:
+    """Fit one item, see `slim_rows`."""
+    indptr, indices, data = gram
+    num_items = len(diagonal)
+    weights[:] = 0
+    gradient = np.zeros(num_items, dtype=np.float32)
+    neighbours = indices[indptr[target] : indptr[target + 1]]
+    gradient[neighbours] = data[indptr[target] : indptr[target + 1]]
+    candidates = neighbours.copy() if penalties[2] else np.arange(num_items).astype(np.int32)
+    enough = tolerance * tolerance * diagonal[target]
+    sweeps = 0
+    while sweeps < max_sweeps:
+        change = _descend_once(gram, diagonal, target, candidates, penalties, gradient, weights)
+        sweeps += 1
+        if change <= enough:
+            break
+        active = candidates[weights[candidates] != 0]
+        while sweeps < max_sweeps and change > enough:
+            change = _descend_once(gram, diagonal, target, active, penalties, gradient, weights)
+            sweeps += 1
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
@@ -138,30 +178,11 @@ def slim_rows(
     `tolerance` of the target's norm. Where weights are non-negative only items that share a user with the target can
     have one, because every gradient of the others is ≤ 0.
     """
-    indptr, indices, data = gram
-    num_items = len(diagonal)
     for offset in numba.prange(block.shape[0]):
-        target = first + offset
-        weights = block[offset]
-        weights[:] = 0
-        gradient = np.zeros(num_items, dtype=np.float32)
-        neighbours = indices[indptr[target] : indptr[target + 1]]
-        gradient[neighbours] = data[indptr[target] : indptr[target + 1]]
-        candidates = neighbours if penalties[2] else np.arange(num_items).astype(neighbours.dtype)
-        enough = tolerance * tolerance * diagonal[target]
-        sweeps = 0
-        while sweeps < max_sweeps:
-            change = _descend_once(gram, diagonal, target, candidates, penalties, gradient, weights)
-            sweeps += 1
-            if change <= enough:
-                break
-            active = candidates[weights[candidates] != 0]
-            while sweeps < max_sweeps and change > enough:
-                change = _descend_once(gram, diagonal, target, active, penalties, gradient, weights)
-                sweeps += 1
+        _slim_row(gram, diagonal, first + offset, penalties, max_sweeps, tolerance, block[offset])
 
 
-@numba.njit(cache=True, fastmath=True, inline="always")
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def _dot(left: np.ndarray, right: np.ndarray, width: int) -> np.float32:
     total = np.float32(0)
     for a in range(width):
@@ -169,7 +190,7 @@ def _dot(left: np.ndarray, right: np.ndarray, width: int) -> np.float32:
     return total
 
 
-@numba.njit(cache=True, fastmath=True, inline="always")
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def _add_projections(rows: np.ndarray, chosen: np.ndarray, weights: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """Add Σ_k weights[k] (y_k·v) y_k to `out`, where y_k = rows[chosen[k]].
 
@@ -195,7 +216,7 @@ def _add_projections(rows: np.ndarray, chosen: np.ndarray, weights: np.ndarray, 
             out[a] += c0 * y0[a]
 
 
-@numba.njit(cache=True, fastmath=True, inline="always")
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def _set_to_product(gram: np.ndarray, penalty: float, v: np.ndarray, out: np.ndarray) -> None:
     """Set `out` to (gram + penalty · I) v for a symmetric gram, four of its rows at a time."""
     width = len(v)
@@ -211,74 +232,90 @@ def _set_to_product(gram: np.ndarray, penalty: float, v: np.ndarray, out: np.nda
             out[a] += v[b] * gram[b, a]
 
 
-@numba.njit(cache=True, parallel=True, fastmath=True, nogil=True)
-def solve_rows_cg(
-    entries: Compressed,
-    other: np.ndarray,
+@numba.njit(cache=True, fastmath=True, nogil=True)
+def _improve_row(
+    rows: np.ndarray,
+    chosen: np.ndarray,
+    weights: np.ndarray,
     gram: np.ndarray,
-    penalty: np.ndarray,
+    penalty: float,
     steps: int,
-    bounds: np.ndarray,
-    solution: np.ndarray,
-    row_loss: np.ndarray,
+    x: np.ndarray,
+    work: np.ndarray,
+) -> float:
+    """Take conjugate gradient steps on A x = b; b is work[0], and the sum of x·(b + residual) is returned."""
+    width = len(x)
+    b, r, p, q = work[0], work[1], work[2], work[3]
+    _set_to_product(gram, penalty, x, q)
+    _add_projections(rows, chosen, weights, x, q)
+    for a in range(width):
+        r[a] = b[a] - q[a]
+        p[a] = r[a]
+    squared = _dot(r, r, width)
+    enough = np.float32(1e-12) * _dot(b, b, width)
+    for _ in range(steps):
+        if squared <= enough:
+            break
+        _set_to_product(gram, penalty, p, q)
+        _add_projections(rows, chosen, weights, p, q)
+        length = squared / _dot(p, q, width)
+        for a in range(width):
+            x[a] += length * p[a]
+            r[a] -= length * q[a]
+        previous, squared = squared, _dot(r, r, width)
+        for a in range(width):
+            p[a] = r[a] + (squared / previous) * p[a]
+    return float(_dot(x, b, width)) + float(_dot(x, r, width))
+
+
+@numba.njit(cache=True, fastmath=True, nogil=True)
+def _improve_part(
+    equations: Equations, steps: int, start: int, stop: int, solution: np.ndarray, row_loss: np.ndarray
+) -> None:
+    """Improve the rows start … stop − 1, see `solve_rows_cg`."""
+    indptr, indices, weights, other, gram, penalty = equations
+    width = other.shape[1]
+    room = max(1, GATHER_BYTES // (4 * width))
+    buffer = np.empty((room, width), dtype=np.float32)
+    in_order = np.arange(room).astype(np.int32)
+    work = np.empty((4, width), dtype=np.float32)
+    for row in range(start, stop):
+        chosen = indices[indptr[row] : indptr[row + 1]]
+        w = weights[indptr[row] : indptr[row + 1]]
+        fits = len(chosen) <= room
+        for a in range(width):
+            work[0, a] = 0
+        total_weight = 0.0
+        for k in range(len(chosen)):
+            y = other[chosen[k]]
+            total_weight += w[k]
+            for a in range(width):
+                work[0, a] += w[k] * y[a]
+            if fits:
+                for a in range(width):
+                    buffer[k, a] = y[a]
+        if fits:
+            rows, chosen = buffer, in_order[: len(chosen)]
+        else:
+            rows = other
+        explained = _improve_row(rows, chosen, w, gram, penalty[row], steps, solution[row], work)
+        row_loss[row] = total_weight - explained
+
+
+@numba.njit(cache=True, parallel=True, nogil=True)
+def solve_rows_cg(
+    equations: Equations, steps: int, bounds: np.ndarray, solution: np.ndarray, row_loss: np.ndarray
 ) -> None:
     """Improve every row x of `solution` by `steps` conjugate gradient steps on A x = b, from where it stands.
 
-    A = gram + penalty I + Σ_k w_k y_k y_kᵀ and b = Σ_k w_k y_k over the row's `entries`, with y_k a row of `other`.
+    A = gram + penalty I + Σ_k w_k y_k y_kᵀ and b = Σ_k w_k y_k over the row's entries, with y_k a row of `other`.
     `row_loss` receives Σ_k w_k + xᵀA x − 2 bᵀx, for free: with the residual r = b − A x it is Σ_k w_k − x·(b + r).
     """
-    indptr, indices, weights = entries
-    width = other.shape[1]
-    gathered = max(1, GATHER_BYTES // (4 * width))
     for part in numba.prange(len(bounds) - 1):
-        buffer = np.empty((gathered, width), dtype=np.float32)
-        in_order = np.arange(gathered).astype(np.int32)
-        b, r, p, q = (
-            np.empty(width, dtype=np.float32),
-            np.empty(width, dtype=np.float32),
-            np.empty(width, dtype=np.float32),
-            np.empty(width, dtype=np.float32),
-        )
-        for row in range(bounds[part], bounds[part + 1]):
-            x, start, count = solution[row], indptr[row], indptr[row + 1] - indptr[row]
-            chosen, w = indices[start : start + count], weights[start : start + count]
-            fits = count <= gathered
-            b[:] = 0
-            total_weight = 0.0
-            for k in range(count):
-                y, weight = other[chosen[k]], w[k]
-                total_weight += weight
-                for a in range(width):
-                    b[a] += weight * y[a]
-                if fits:
-                    for a in range(width):  # a slice assignment would be twice as slow: it checks for overlap
-                        buffer[k, a] = y[a]
-            rows = buffer if fits else other
-            if fits:
-                chosen = in_order[:count]
-            _set_to_product(gram, penalty[row], x, q)
-            _add_projections(rows, chosen, w, x, q)
-            for a in range(width):
-                r[a] = b[a] - q[a]
-                p[a] = r[a]
-            squared = _dot(r, r, width)
-            enough = np.float32(1e-12) * _dot(b, b, width)
-            for _ in range(steps):
-                if squared <= enough:
-                    break
-                _set_to_product(gram, penalty[row], p, q)
-                _add_projections(rows, chosen, w, p, q)
-                length = squared / _dot(p, q, width)
-                for a in range(width):
-                    x[a] += length * p[a]
-                    r[a] -= length * q[a]
-                previous, squared = squared, _dot(r, r, width)
-                for a in range(width):
-                    p[a] = r[a] + (squared / previous) * p[a]
-            row_loss[row] = total_weight - _dot(x, b, width) - _dot(x, r, width)
+        _improve_part(equations, steps, bounds[part], bounds[part + 1], solution, row_loss)
 
 
-@numba.njit(cache=True, fastmath=True, inline="always")
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def _add_outer_products(rows: np.ndarray, chosen: np.ndarray, weights: np.ndarray, matrix: np.ndarray) -> None:
     """Add Σ_k weights[k] y_k y_kᵀ to the lower triangle of `matrix`, four rows at a time."""
     width, count = len(matrix), len(chosen)
@@ -315,40 +352,44 @@ def _solve_in_place(matrix: np.ndarray, x: np.ndarray) -> None:
             x[b] -= matrix[a, b] * x[a]
 
 
-@numba.njit(cache=True, parallel=True, fastmath=True, nogil=True)
+@numba.njit(cache=True, fastmath=True, nogil=True)
+def _solve_part(
+    equations: Equations, targets: np.ndarray, start: int, stop: int, solution: np.ndarray, row_loss: np.ndarray
+) -> None:
+    """Solve the rows start … stop − 1, see `solve_rows_exactly`."""
+    indptr, indices, weights, other, gram, penalty = equations
+    width = other.shape[1]
+    matrix = np.empty((width, width), dtype=np.float32)
+    b = np.empty(width, dtype=np.float32)
+    for row in range(start, stop):
+        first, last = indptr[row], indptr[row + 1]
+        for a in range(width):
+            for c in range(a + 1):
+                matrix[a, c] = gram[a, c]
+            matrix[a, a] += penalty[row, a % penalty.shape[1]]
+            b[a] = 0
+        _add_outer_products(other, indices[first:last], weights[first:last], matrix)
+        energy = 0.0
+        for k in range(first, last):
+            y, pull = other[indices[k]], weights[k] * targets[k]
+            energy += pull * targets[k]
+            for a in range(width):
+                b[a] += pull * y[a]
+        x = solution[row]
+        for a in range(width):
+            x[a] = b[a]
+        _solve_in_place(matrix, x)
+        row_loss[row] = energy - _dot(x, b, width)
+
+
+@numba.njit(cache=True, parallel=True, nogil=True)
 def solve_rows_exactly(
-    entries: Compressed,
-    targets: np.ndarray,
-    other: np.ndarray,
-    gram: np.ndarray,
-    penalty: np.ndarray,
-    bounds: np.ndarray,
-    solution: np.ndarray,
-    row_loss: np.ndarray,
+    equations: Equations, targets: np.ndarray, bounds: np.ndarray, solution: np.ndarray, row_loss: np.ndarray
 ) -> None:
     """Set every row x of `solution` to the minimum of Σ_k w_k (t_k − y_k·x)² + xᵀ(gram + diag(penalty)) x.
 
     y_k is a row of `other` (M, D); `penalty` is (N, D), or (N, 1) for one penalty per row. `row_loss` receives the
     minimum, Σ_k w_k t_k² − x·b.
     """
-    indptr, indices, weights = entries
-    width = other.shape[1]
     for part in numba.prange(len(bounds) - 1):
-        matrix = np.empty((width, width), dtype=np.float32)
-        b = np.empty(width, dtype=np.float32)
-        for row in range(bounds[part], bounds[part + 1]):
-            x, start, stop = solution[row], indptr[row], indptr[row + 1]
-            matrix[:] = gram
-            for a in range(width):
-                matrix[a, a] += penalty[row, a % penalty.shape[1]]
-            _add_outer_products(other, indices[start:stop], weights[start:stop], matrix)
-            b[:] = 0
-            energy = 0.0
-            for k in range(start, stop):
-                y, pull = other[indices[k]], weights[k] * targets[k]
-                energy += pull * targets[k]
-                for a in range(width):
-                    b[a] += pull * y[a]
-            x[:] = b
-            _solve_in_place(matrix, x)
-            row_loss[row] = energy - _dot(x, b, width)
+        _solve_part(equations, targets, bounds[part], bounds[part + 1], solution, row_loss)

@@ -11,6 +11,7 @@ from jaxtyping import Float, Float32, Int64
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from gossamer.models.linear.compressed import compressed, read_only
 from gossamer.models.linear.kernels import solve_rows_cg, solve_rows_exactly
 
 
@@ -60,12 +61,13 @@ def improve_rows(
         row_cost = width // 2 if steps is not None else width
         bounds = balanced_bounds(matrix.indptr, row_cost, numba.get_num_threads())
         row_loss = np.empty(num_rows)
-        entries = (matrix.indptr, matrix.indices, matrix.data)
         if steps is None:
-            targets = np.ones_like(matrix.data)
-            solve_rows_exactly(entries, targets, other, gram, penalty[:, None], bounds, solution, row_loss)
+            targets = read_only(np.ones_like(matrix.data))
+            equations = (*compressed(matrix), other, gram, penalty[:, None])
+            solve_rows_exactly(equations, targets, bounds, solution, row_loss)
         else:
-            solve_rows_cg(entries, other, gram, penalty, steps, bounds, solution, row_loss)
+            equations = (*compressed(matrix), other, gram, penalty)
+            solve_rows_cg(equations, steps, bounds, solution, row_loss)
     return float(row_loss.sum())
 
 
@@ -89,8 +91,9 @@ def ridge_rows(
     bounds = balanced_bounds(residual.indptr, width, numba.get_num_threads())
     row_loss = np.empty(len(solution))
     with blas_on_one_thread():
-        entries = (residual.indptr, residual.indices, np.ones_like(residual.data))
-        solve_rows_exactly(entries, residual.data, other, nothing, penalty, bounds, solution, row_loss)
+        indptr, indices, targets = compressed(residual)
+        equations = (indptr, indices, read_only(np.ones_like(targets)), other, nothing, penalty)
+        solve_rows_exactly(equations, targets, bounds, solution, row_loss)
     return float(row_loss.sum())
 
 
