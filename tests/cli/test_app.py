@@ -100,6 +100,7 @@ def test_no_arguments_show_help(gossamer: Gossamer) -> None:
             1,
             "this is a bug in gossamer: ZeroDivisionError: zero; set",
         ),
+        (ImportError("cannot import name"), 1, "this is a bug in gossamer: ImportError: cannot import name; set"),
         (ValueError(), 2, "gossamer: ValueError\n"),
     ],
 )

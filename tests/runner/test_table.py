@@ -86,3 +86,5 @@ def test_the_terminal_shows_the_same(experiment: Experiment) -> None:
 
 def test_an_experiment_without_records_says_so(experiment: Experiment) -> None:
     assert footnote(experiment, []) == "Not run yet: `gossamer reproduce tiny`."
+    unpublished = replace(experiment, rows=(experiment.row("ease"),))
+    assert markdown_table(unpublished, []) == footnote(experiment, [])

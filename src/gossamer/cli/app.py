@@ -40,14 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if done.code == INTERRUPTED:
             _say("interrupted")
         raise
-    except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        if debug:
-            raise
-        _say(str(error) or type(error).__name__)
-        sys.exit(MISTAKE)
     except Exception as error:
         if debug:
             raise
+        # A missing extra says how to install it; any other failed import is ours.
+        if isinstance(error, ValueError | OSError | FloatingPointError) or "pip install" in str(error):
+            _say(str(error) or type(error).__name__)
+            sys.exit(MISTAKE)
         _say(f"this is a bug in gossamer: {type(error).__name__}: {error}; set GOSSAMER_DEBUG=1 to see where")
         sys.exit(BUG)
 

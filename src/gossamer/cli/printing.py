@@ -31,8 +31,10 @@ def print_line(text: str) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
-    """Print rows of equal keys; numbers to the right."""
-    table = Table(title=title, title_justify="left")
+    """Print rows of equal keys under their title; numbers to the right."""
+    if title is not None:
+        print_line(title)
+    table = Table()
     for name in rows[0] if rows else ():
         is_number = any(isinstance(row[name], int | float) for row in rows)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")

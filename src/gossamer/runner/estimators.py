@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.models import catalogue
+from gossamer.models.catalogue import find as find_model
 from gossamer.runner import peers
 from gossamer.runner.specs import PEER_PREFIX, check_keys
 
@@ -15,7 +15,7 @@ def find_class(model: str) -> type:
     """Return the class of a model of the catalogue, or of a peer's adapter for `peer.<name>`."""
     if model.startswith(PEER_PREFIX):
         return peers.find(model.removeprefix(PEER_PREFIX))
-    return catalogue.find(model)
+    return find_model(model)
 
 
 def make_estimator(model: str, settings: Mapping[str, Any], *, seed: int, device: str | None = None) -> Any:

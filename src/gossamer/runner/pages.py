@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from gossamer.core.atomic import replacing_file
 from gossamer.runner.experiment import experiments_folder, find_experiments, read_experiment
 from gossamer.runner.records import read_records
 from gossamer.runner.table import markdown_table
@@ -53,5 +54,6 @@ def refresh_page(page: Path) -> bool:
     before = page.read_text(encoding="utf-8")
     after = fill_tables(before)
     if after != before:
-        page.write_text(after, encoding="utf-8")
+        with replacing_file(page) as temporary:
+            temporary.write_text(after, encoding="utf-8")
     return after != before

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from gossamer.core.atomic import replacing_file
 from gossamer.persistence.strict_json import canonical_json, parse_json, plain_json
 from gossamer.runner.experiment import Experiment, Row
 
@@ -53,17 +53,8 @@ def record_path(experiment: Experiment, row: Row, seed: int) -> Path:
 def write_record(record: Record, path: Path) -> None:
     """Write a record, all at once or not at all."""
     content = plain_json("record", asdict(record))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing_file(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_record(path: Path) -> Record:

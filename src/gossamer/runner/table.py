@@ -112,6 +112,8 @@ def rich_table(experiment: Experiment, records: Sequence[Record]) -> Table:
 def markdown_table(experiment: Experiment, records: Sequence[Record]) -> str:
     """Return the table as Markdown with its footnote; the same records give the same text."""
     headings, cells, is_best = table_cells(experiment, records)
+    if not cells:
+        return footnote(experiment, records)
     lines = [
         _markdown_line(headings),
         _markdown_line([":--" if heading in ("method", "by") else "--:" for heading in headings]),
