@@ -71,7 +71,9 @@ def read_or_refuse(read: Callable[[Path], Any], path: Path, content: bytes) -> N
 
 def fuzz_target(name: str, folder: Path, data: st.DataObject) -> None:
     target = TARGETS[name]
-    (folder / "a.real").write_text("".join(ARFF) + "1,0,x\n")
+    real = folder / "a.real"  # the table to which fuzzed label lists belong
+    if not real.exists():
+        real.write_text("".join(ARFF) + "1,0,x\n")
     content = data.draw(contents(target))
     read_or_refuse(target.read, folder / target.file, content)
 
