@@ -53,6 +53,19 @@ def test_a_real_process_starts_without_torch() -> None:
         assert done.stdout.splitlines()[-1] in ("[] 0", "[] None"), arguments
 
 
+def test_an_interruption_before_any_verb_is_quiet_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(application, "app", interrupt)
+    with pytest.raises(SystemExit) as done:
+        application.main([])
+    assert done.value.code == 130
+    assert capsys.readouterr().err == "gossamer: interrupted\n"
+
+
 def test_version_through_a_real_process() -> None:
     done = start("version")
     assert (done.returncode, done.stderr) == (0, "")

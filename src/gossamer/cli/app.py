@@ -37,9 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with show_progress(sys.stderr.isatty()):
             app(args=None if arguments is None else list(arguments), prog_name="gossamer")
     except SystemExit as done:
-        if done.code == INTERRUPTED:
+        if done.code == INTERRUPTED:  # typer's own answer to a KeyboardInterrupt inside a verb
             _say("interrupted")
         raise
+    except KeyboardInterrupt:
+        _say("interrupted")
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if debug:
             raise

@@ -133,10 +133,11 @@ def footnote(experiment: Experiment, records: Sequence[Record]) -> str:
     if not records:
         return f"Not run yet: {command}."
     several = max(len({record.seed for record in records if record.row == row.name}) for row in experiment.rows) > 1
-    spread = "standard deviation over seeds" if several else "standard error over users"
+    has_errors = any(record.standard_error for record in records)
+    spread = "± standard deviation over seeds; " if several else "± standard error over users; " if has_errors else ""
     commits = sorted({(record.commit or "unknown")[:10] + ("+" if record.dirty else "") for record in records})
     cores = sorted({str(record.machine.get("cores")) for record in records})
     return (
-        f"± {spread}; seconds and peak memory of one fit on {' or '.join(cores)} cores; "
+        f"{spread}seconds and peak memory of one fit on {' or '.join(cores)} cores; "
         f"commit {', '.join(commits)}; {command}."
     )
