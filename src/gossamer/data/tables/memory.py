@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gossamer.data.tables_chunk import Chunk
+from gossamer.data.tables.chunk import Chunk
 from gossamer.data.text_files import FilePath, check_exists, file_name, readable
 
 ROWS_PER_CHUNK = 1 << 20

@@ -11,7 +11,7 @@ import numpy as np
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.data.interactions import HeldOut, Interactions, Split
-from gossamer.data.splits_parts import ROUNDING, describe_split, ranks_in_rows, seed_of
+from gossamer.data.splits.parts import ROUNDING, describe_split, ranks_in_rows, seed_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import numpy as np
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.data.interactions import HeldOut, Interactions, Split
-from gossamer.data.splits_parts import ROUNDING, check_fractions, check_sizes, describe_split, ranks_in_rows, seed_of
+from gossamer.data.splits.parts import ROUNDING, check_fractions, check_sizes, describe_split, ranks_in_rows, seed_of
 
 
 def split_user_time(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float32, Int64
 
-from gossamer.data.tables_chunk import Chunk, Table
+from gossamer.data.tables.chunk import Chunk, Table
 
 # Compared in lower case and without punctuation, so that userId, user_id and "User ID" are one name.
 USUAL_NAMES = {

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from reading_samples import FRAME, ROWS, as_rows, write
 
-from gossamer.data import Interactions, Vocabulary, tables_memory, text_files
+from gossamer.data import Interactions, Vocabulary, text_files
 from gossamer.data.readers import read_interactions
+from gossamer.data.tables import memory
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "tsv.gz", "dat", "dat.gz", "inter", "inter.gz", "parquet"])
@@ -73,19 +74,19 @@ def test_many_blocks_and_slices_give_what_one_gives(tmp_path: Path, monkeypatch:
     table.write_parquet(tmp_path / "a.parquet", row_group_size=50)
     whole = Interactions.from_pairs(table["user"], table["item"], table["rating"], table["time"])
     monkeypatch.setattr(text_files, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(tables_memory, "ROWS_PER_CHUNK", 33)
+    monkeypatch.setattr(memory, "ROWS_PER_CHUNK", 33)
     for source in (tmp_path / "a.csv", tmp_path / "a.parquet", table):
         assert read_interactions(source).fingerprint() == whole.fingerprint()
 
 
 def test_a_file_that_changes_between_the_passes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = iter([pl.DataFrame({"user": [1], "item": [1]}), pl.DataFrame({"user": [1, 1], "item": [1, 1]})])
-    original = tables_memory.FrameTable.chunks
+    original = memory.FrameTable.chunks
 
-    def chunks(self: tables_memory.FrameTable, columns: list[str]) -> Any:
+    def chunks(self: memory.FrameTable, columns: list[str]) -> Any:
         self._source = next(frames)
         return original(self, columns)
 
-    monkeypatch.setattr(tables_memory.FrameTable, "chunks", chunks)
+    monkeypatch.setattr(memory.FrameTable, "chunks", chunks)
     with pytest.raises(ValueError, match="table must stay the same while it is read, got other rows"):
         read_interactions(FRAME.rename({"user_id": "user", "item_id": "item"}).select("user", "item"))

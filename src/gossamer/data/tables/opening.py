@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from gossamer.core.checks import check_choice
-from gossamer.data.tables_adjacency import AdjacencyTable
-from gossamer.data.tables_chunk import Table
-from gossamer.data.tables_delimited import DIALECTS, DelimitedTable
-from gossamer.data.tables_memory import FrameTable, ParquetTable
+from gossamer.data.tables.adjacency import AdjacencyTable
+from gossamer.data.tables.chunk import Table
+from gossamer.data.tables.delimited import DIALECTS, DelimitedTable
+from gossamer.data.tables.memory import FrameTable, ParquetTable
 from gossamer.data.text_files import check_exists
 
 FORMATS = (*DIALECTS, "parquet", "adjacency")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from gossamer.data.tables_chunk import Chunk
+from gossamer.data.tables.chunk import Chunk
 from gossamer.data.text_files import FilePath, file_name, read_blocks
 
 

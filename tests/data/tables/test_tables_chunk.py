@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from gossamer.data.tables_chunk import Chunk
+from gossamer.data.tables.chunk import Chunk
 
 
 def test_faults_name_place_column_constraint_and_value() -> None:

@@ -13,7 +13,7 @@ from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions, Split
 from gossamer.data.sentences import Sentences
 from gossamer.data.sequences import Sequences
-from gossamer.data.splits_parts import check_fractions, check_sizes, cut_points, describe_split, seed_of
+from gossamer.data.splits.parts import check_fractions, check_sizes, cut_points, describe_split, seed_of
 
 Rowwise = TypeVar("Rowwise", Counts, Sentences, Sequences, LabelledArrays)
 

@@ -6,7 +6,7 @@ import pytest
 from reading_samples import HEADER, write
 
 from gossamer.data.readers import read_interactions, read_table
-from gossamer.data.tables import format_of
+from gossamer.data.tables.opening import format_of
 
 
 def test_options_are_checked(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The door to all splits; each is seeded and leaks nothing of what is held out into training."""
 
-from gossamer.data.splits_random import split_random, split_rows
-from gossamer.data.splits_time import split_global_time, split_user_time
-from gossamer.data.splits_users import split_users, split_users_folds
+from gossamer.data.splits.random import split_random, split_rows
+from gossamer.data.splits.time import split_global_time, split_user_time
+from gossamer.data.splits.users import split_users, split_users_folds
 
 __all__ = [
     "split_global_time",

@@ -12,9 +12,9 @@ from jaxtyping import Int64
 from gossamer.core.checks import check_choice
 from gossamer.data.compressed import DUPLICATE_RULES, CompressedRows
 from gossamer.data.interactions import Interactions
-from gossamer.data.readers_columns import find_roles, id_column, rating_column, time_column
-from gossamer.data.tables import open_table
-from gossamer.data.tables_chunk import Chunk, Table
+from gossamer.data.readers.columns import find_roles, id_column, rating_column, time_column
+from gossamer.data.tables.chunk import Chunk, Table
+from gossamer.data.tables.opening import open_table
 from gossamer.data.text_files import readable
 from gossamer.data.vocabulary import Vocabulary
 

@@ -23,7 +23,7 @@ from gossamer.data.splits import (
     split_random,
     split_rows,
 )
-from gossamer.data.splits_parts import cut_points
+from gossamer.data.splits.parts import cut_points
 
 
 @given(SAMPLES, FRACTIONS, SEEDS)

@@ -1,9 +1,9 @@
 """The door to all readers: files and tables in, containers out."""
 
-from gossamer.data.readers_arff import read_multilabel
-from gossamer.data.readers_interactions import read_interactions
-from gossamer.data.readers_text import read_counts, read_sentences, read_vocabulary
-from gossamer.data.tables import read_table
+from gossamer.data.readers.arff import read_multilabel
+from gossamer.data.readers.interactions import read_interactions
+from gossamer.data.readers.text import read_counts, read_sentences, read_vocabulary
+from gossamer.data.tables.opening import read_table
 from gossamer.data.text import build_sentences, count_words
 from gossamer.data.text_files import read_lines
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gossamer.data.tables_chunk import Chunk
+from gossamer.data.tables.chunk import Chunk
 from gossamer.data.text_files import FilePath, file_name, read_blocks, readable
 
 # MovieLens separates with two characters and polars with one: an unused control character stands in for "::".

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.data import Interactions
-from gossamer.data.splits_parts import check_fractions, check_sizes, cut_points, ranks_in_rows, seed_of
+from gossamer.data.splits.parts import check_fractions, check_sizes, cut_points, ranks_in_rows, seed_of
 
 
 def test_fractions_are_positive_and_whole() -> None:
