@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.data import Interactions, Vocabulary
-from gossamer.runner.machine import commit, machine, peak_rss_bytes, reset_peak_rss
+from gossamer.runner.machine import commit, machine, peak_rss_bytes, reset_peak_rss, versions
 
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
 Contender = Callable[[Interactions], Callable[[], dict[str, float] | None]]
@@ -147,6 +147,7 @@ def _write(
         "repeats": repeats,
         "runs": runs,
         "machine": machine(),
+        "versions": versions("implicit", "irspack"),
         "commit": revision,
         "dirty": dirty,
     }
