@@ -26,3 +26,10 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 def test_links_lead_somewhere(page):
     missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
     assert missing == []
+
+
+def test_files_that_the_walks_name_exist():
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    places = (ROOT / "src" / "gossamer", ROOT)
+    assert len(named) > 30
+    assert [file for file in sorted(named) if not any((place / file).is_file() for place in places)] == []
