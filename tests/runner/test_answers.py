@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gossamer.data.interactions import Interactions
-from gossamer.runner.answers import history_of_items, history_of_user, recommended, user_row
+from gossamer.runner.answers import history_of_items, history_of_user, item_names, recommended, user_row
 from gossamer.runner.estimators import make_estimator
 from gossamer.runner.provenance import Origin
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -50,3 +50,9 @@ def test_a_user_is_found_through_the_artifacts_memory(blocks_file: Path) -> None
 def test_a_model_that_does_not_recommend_says_so() -> None:
     with pytest.raises(ValueError, match="the model must recommend, which object does not do"):
         history_of_items(object(), ["x"])
+
+
+def test_items_are_named_by_title_or_id(data: Interactions) -> None:
+    assert item_names(user_row(data, "bob")) == ["One", "Two", "Four"]
+    untitled = Interactions(data.users, data.items, data.indptr, data.indices)
+    assert item_names(user_row(untitled, "bob")) == ["1", "2", "4"]

@@ -8,7 +8,13 @@ import typer
 
 from gossamer.cli.options import Artifact, AsJson
 
-EXAMPLES = "Examples: [bold]gossamer evaluate ease[/bold], [bold]gossamer evaluate ease --data other.csv --json[/bold]"
+EXAMPLES = """
+Examples:
+
+[bold]gossamer evaluate ease[/bold]
+
+[bold]gossamer evaluate ease --data other.csv --json[/bold]
+"""
 
 
 def run(

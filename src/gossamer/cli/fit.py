@@ -19,11 +19,13 @@ from gossamer.cli.options import (
     parse_settings,
 )
 
-EXAMPLES = (
-    "Examples: [bold]gossamer fit ease --data stdlib-usage --out ease --set l2=50[/bold], "
-    "[bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 "
-    "--out als[/bold]"
-)
+EXAMPLES = """
+Examples:
+
+[bold]gossamer fit ease --data stdlib-usage --out ease --set regularization=50[/bold]
+
+[bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 --out als[/bold]
+"""
 
 
 def run(

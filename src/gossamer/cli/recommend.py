@@ -8,10 +8,13 @@ import typer
 
 from gossamer.cli.options import Artifact, AsJson
 
-EXAMPLES = (
-    "Examples: [bold]gossamer recommend ease --user zipfile[/bold], "
-    "[bold]gossamer recommend ease --history os.path.join --history os.listdir -n 5[/bold]"
-)
+EXAMPLES = """
+Examples:
+
+[bold]gossamer recommend ease --user zipfile[/bold]
+
+[bold]gossamer recommend ease --history os.path.join --history os.listdir -n 5[/bold]
+"""
 
 
 def run(

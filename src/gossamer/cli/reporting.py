@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gossamer.core.protocols import Explainer, Recommender
+from gossamer.cli.examples import examples_of
+from gossamer.core.protocols import Explainer
 from gossamer.data.interactions import Interactions, Split
 from gossamer.report.page import write_report
-from gossamer.report.recommender import Example, ModelResult, recommender_report
-from gossamer.runner.answers import recommended, user_row
+from gossamer.report.recommender import ModelResult, recommender_report
 from gossamer.runner.machine import commit, versions
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.provenance import Origin
-
-SHOWN = 8  # recommendations per example in the report
 
 
 def comparison_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
@@ -40,15 +38,13 @@ def write_models_report(
     users: Sequence[str] = (),
 ) -> None:
     """Write the report of models fitted on `split`, with examples for `users` or for the first held-out ones."""
-    recommenders = [outcome for outcome in outcomes if isinstance(outcome.estimator, Recommender)]
-    shown = list(users) or [str(user) for user in split.test.history.users.ids[:3]]
     revision, is_dirty = commit()
     report = recommender_report(
         title=title,
         data=data,
         split=split,
         models={outcome.model: _result(outcome) for outcome in outcomes},
-        examples=[_example(user, data, recommenders) for user in shown] if recommenders else [],
+        examples=examples_of(outcomes, data, split, users),
         provenance=origin.as_json() | versions() | {"commit": revision, "dirty": is_dirty},
     )
     write_report(report, path)
@@ -68,12 +64,3 @@ def _result(outcome: Outcome) -> ModelResult:
         history=() if history is None else history["epochs"],
         explanation=model.explain() if isinstance(model, Explainer) else {},
     )
-
-
-def _example(user: str, data: Interactions, outcomes: Sequence[Outcome]) -> Example:
-    row = user_row(data, user)
-    named = {
-        one.model: [str(found.get("title", found["item"])) for found in recommended(one.estimator, row, SHOWN)]
-        for one in outcomes
-    }
-    return Example(user, [str(row.items[item]) for item in row.indices], named)

@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
-EXAMPLES = (
-    "Examples: [bold]gossamer reproduce --list[/bold], "
-    "[bold]gossamer reproduce linear-ml1m --row ease --seed 0[/bold], [bold]gossamer reproduce --tables[/bold]"
-)
+EXAMPLES = """
+Examples:
+
+[bold]gossamer reproduce --list[/bold]
+
+[bold]gossamer reproduce linear-ml1m --row ease --seed 0[/bold]
+
+[bold]gossamer reproduce --tables[/bold]
+"""
 
 
 def run(

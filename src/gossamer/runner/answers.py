@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from gossamer.core.checks import check_int
 from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import Interactions
@@ -43,8 +45,7 @@ def recommended(estimator: Any, history: Interactions, n: int) -> list[dict[str,
     known = item_vocabulary(estimator)
     check_int("n", n, at_least=1)
     best = estimator.recommend(history, n)
-    features = history.item_features
-    titles = None if features is None or "title" not in features.columns else features["title"]
+    titles = _titles(history)
     rows: list[dict[str, Any]] = []
     for item, score in zip(best.items[0].tolist(), best.scores[0].tolist(), strict=True):
         if item >= 0:
@@ -53,3 +54,14 @@ def recommended(estimator: Any, history: Interactions, n: int) -> list[dict[str,
                 row["title"] = titles[int(history.items.index_of([known[item]])[0])]
             rows.append(row)
     return rows
+
+
+def item_names(data: Interactions) -> list[str]:
+    """Return the items of all rows for people to read: titles where items have them, else ids."""
+    names = _titles(data)
+    return [str(data.items[item] if names is None else names[int(item)]) for item in data.indices]
+
+
+def _titles(data: Interactions) -> pl.Series | None:
+    features = data.item_features
+    return None if features is None or "title" not in features.columns else features["title"]
