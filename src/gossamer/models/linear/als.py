@@ -41,7 +41,7 @@ class ALS(ItemRanker):
         *,
         num_factors: int = 64,
         unobserved_weight: float = 0.1,
-        regularization: float = 0.003,
+        regularization: float = 0.01,
         reg_exponent: float = 1.0,
         epochs: int = 16,
         solver: str = "cg",

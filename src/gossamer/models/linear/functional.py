@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import numba
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 from scipy import sparse
 from scipy.linalg import lapack
 
@@ -39,6 +40,11 @@ def gram_blocks(matrix: sparse.csr_array, description: str) -> Iterator[tuple[in
         yield first, block
 
 
+def dealt_out(num_rows: int) -> Int64[np.ndarray, " num_rows"]:
+    """Return the rows in an order whose stretches, one per thread, each hold every num_threads-th row."""
+    return np.argsort(np.arange(num_rows) % numba.get_num_threads(), kind="stable")
+
+
 def fill_gram(
     by_user: sparse.csr_array,
     by_item: sparse.csc_array,
@@ -48,7 +54,7 @@ def fill_gram(
     until_diagonal: bool = False,
 ) -> None:
     """Fill `block` with rows first, first + 1 … of XᵀX; entries right of the diagonal stay 0 if so asked."""
-    gram_rows(compressed(by_user), compressed(by_item), first, until_diagonal, block)
+    gram_rows(compressed(by_user), compressed(by_item), first, until_diagonal, dealt_out(len(block)), block)
 
 
 def weight_by_idf(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -159,7 +165,8 @@ def slim_weights(
     predicted = []
     for first in track(range(0, num_items, size), "fitting items"):
         block = buffer[: num_items - first]
-        slim_rows(compressed(gram), diagonal, first, (l1, l2, nonnegative), max_sweeps, tolerance, block)
+        order = dealt_out(len(block))
+        slim_rows(compressed(gram), diagonal, first, (l1, l2, nonnegative), max_sweeps, tolerance, order, block)
         predicted.append(sparse.csr_array(block))
     # Row j predicts item j; scores need x @ W, so items become columns.
     weights = sparse.csr_array(sparse.vstack(predicted).T.tocsr())

@@ -26,7 +26,7 @@ class ItemKNN(ItemToItem):
         *,
         num_neighbours: int = 100,
         shrinkage: float = 10.0,
-        weighting: str = "none",
+        weighting: str = "tf-idf",
         weighted: bool = False,
     ) -> None:
         self.num_neighbours = num_neighbours

@@ -1,7 +1,8 @@
 """Compiled loops of the linear models: rows of the Gram matrix, scoring, coordinate descent, least squares by row.
 
 Everything here runs in parallel over rows that do not depend on each other, so results do not depend on the number
-of threads. `bounds` cuts the rows into one part per thread with equal work. A parallel loop only calls a plain
+of threads. `bounds` cuts the rows into one part per thread with equal work, and `order` deals them out like cards,
+because numba gives each thread one stretch and popular items often stand together. A parallel loop only calls a plain
 function, and copies are written as loops: numba takes several times longer to compile what stands inside the parallel
 loop itself, and slice assignments, which also run slower because they check for overlap.
 """
@@ -35,16 +36,19 @@ def _gram_row(by_user: Compressed, by_item: Compressed, item: int, until_diagona
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
-def gram_rows(by_user: Compressed, by_item: Compressed, first: int, until_diagonal: bool, block: np.ndarray) -> None:
+def gram_rows(
+    by_user: Compressed, by_item: Compressed, first: int, until_diagonal: bool, order: np.ndarray, block: np.ndarray
+) -> None:
     """Fill `block` with rows first, first + 1 … of XᵀX, given X by rows and by columns.
 
     With `until_diagonal` the entries right of the diagonal stay zero, at half the work.
     """
-    for offset in numba.prange(block.shape[0]):
+    for number in numba.prange(len(order)):
+        offset = order[number]
         _gram_row(by_user, by_item, first + offset, until_diagonal, block[offset])
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _mirror_tiles(inverse: np.ndarray, diagonal: np.ndarray, first_row: int, tile: int) -> None:
     for first_column in range(0, first_row + 1, tile):
         for row in range(first_row, min(len(inverse), first_row + tile)):
@@ -100,7 +104,7 @@ def score_sparse(histories: Compressed, weights: Compressed, scores: np.ndarray)
         _score_sparse_row(histories, weights, user, scores[user])
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _descend_once(
     gram: Compressed,
     diagonal: np.ndarray,
@@ -142,12 +146,11 @@ def _slim_row(
 ) -> None:
     """Fit one item, see `slim_rows`."""
     indptr, indices, data = gram
-    num_items = len(diagonal)
     weights[:] = 0
-    gradient = np.zeros(num_items, dtype=np.float32)
+    gradient = np.zeros_like(weights)
     neighbours = indices[indptr[target] : indptr[target + 1]]
     gradient[neighbours] = data[indptr[target] : indptr[target + 1]]
-    candidates = neighbours.copy() if penalties[2] else np.arange(num_items).astype(np.int32)
+    candidates = neighbours.copy() if penalties[2] else np.arange(len(weights)).astype(np.int32)
     enough = tolerance * tolerance * diagonal[target]
     sweeps = 0
     while sweeps < max_sweeps:
@@ -169,6 +172,7 @@ def slim_rows(
     penalties: tuple[float, float, bool],
     max_sweeps: int,
     tolerance: float,
+    order: np.ndarray,
     block: np.ndarray,
 ) -> None:
     """Fill row t − first of `block` with SLIM's weights for predicting item t from the others.
@@ -178,7 +182,8 @@ def slim_rows(
     `tolerance` of the target's norm. Where weights are non-negative only items that share a user with the target can
     have one, because every gradient of the others is ≤ 0.
     """
-    for offset in numba.prange(block.shape[0]):
+    for number in numba.prange(len(order)):
+        offset = order[number]
         _slim_row(gram, diagonal, first + offset, penalties, max_sweeps, tolerance, block[offset])
 
 
@@ -232,7 +237,7 @@ def _set_to_product(gram: np.ndarray, penalty: float, v: np.ndarray, out: np.nda
             out[a] += v[b] * gram[b, a]
 
 
-@numba.njit(cache=True, fastmath=True, nogil=True)
+@numba.njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def _improve_row(
     rows: np.ndarray,
     chosen: np.ndarray,
@@ -252,7 +257,7 @@ def _improve_row(
         r[a] = b[a] - q[a]
         p[a] = r[a]
     squared = _dot(r, r, width)
-    enough = np.float32(1e-12) * _dot(b, b, width)
+    enough = np.float32(1e-12) * max(squared, _dot(b, b, width))
     for _ in range(steps):
         if squared <= enough:
             break
@@ -298,8 +303,7 @@ def _improve_part(
             rows, chosen = buffer, in_order[: len(chosen)]
         else:
             rows = other
-        explained = _improve_row(rows, chosen, w, gram, penalty[row], steps, solution[row], work)
-        row_loss[row] = total_weight - explained
+        row_loss[row] = total_weight - _improve_row(rows, chosen, w, gram, penalty[row], steps, solution[row], work)
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
@@ -335,7 +339,7 @@ def _add_outer_products(rows: np.ndarray, chosen: np.ndarray, weights: np.ndarra
                 matrix[a, b] += c0 * y0[b]
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True, fastmath=True, error_model="numpy")
 def _solve_in_place(matrix: np.ndarray, x: np.ndarray) -> None:
     """Replace x by matrix⁻¹ x, by Cholesky in the lower triangle of a positive definite matrix."""
     width = len(x)

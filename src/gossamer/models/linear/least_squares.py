@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import numba
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from gossamer.models.linear.compressed import compressed, read_only
 from gossamer.models.linear.kernels import solve_rows_cg, solve_rows_exactly
 
 
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Find the BLAS libraries of this process, once: it takes longer than to recommend for one user."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def blas_on_one_thread() -> Iterator[None]:
     """Keep BLAS on one thread for the block: idle BLAS threads spin, and take the cores of the compiled loops."""
-    with threadpool_limits(1, user_api="blas"):
+    with _thread_pools().limit(limits=1, user_api="blas"):
         yield
 
 

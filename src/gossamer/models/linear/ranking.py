@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import polars as pl
 from jaxtyping import Float32
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -126,5 +127,5 @@ def over_items_of(items: Vocabulary, held_out: HeldOut) -> HeldOut:
     if held_out.history.items == items:
         return held_out
     others = held_out.history.items.ids
-    everything = Vocabulary(items.ids.append(others.filter(items.find(others) < 0)))
+    everything = Vocabulary(pl.concat([items.ids, others.filter(items.find(others) < 0)]))
     return HeldOut(held_out.history.aligned_to(everything), held_out.target.aligned_to(everything))
