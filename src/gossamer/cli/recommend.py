@@ -28,14 +28,14 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Recommend items that a user does not have yet."""
+    if (user is None) == (history is None):
+        raise ValueError("give either --user with an id or --history with items")
     from gossamer.cli.printing import print_json, print_table
     from gossamer.core.checks import check_int
     from gossamer.persistence import read_artifact
     from gossamer.runner.answers import history_of_items, history_of_user, recommended
 
     check_int("-n", n, at_least=1)
-    if (user is None) == (history is None):
-        raise ValueError("give either --user with an id or --history with items")
     loaded = read_artifact(artifact)
     if user is not None:
         known = history_of_user(loaded.config, user, data)

@@ -29,6 +29,8 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
 ) -> None:
     """Run experiments, write one record per row and seed, and print the table of their records."""
+    if [name is not None, list_all, run_all, tables].count(True) != 1:
+        raise ValueError("give the name of an experiment, or one of --list, --all and --tables")
     from gossamer.cli.printing import console, print_line, print_table
     from gossamer.runner.experiment import find_experiment, find_experiments, read_experiment
     from gossamer.runner.pages import pages_with_tables, refresh_page
@@ -36,8 +38,6 @@ def run(
     from gossamer.runner.run import data_are_here, run_experiment
     from gossamer.runner.table import rich_table
 
-    if [name is not None, list_all, run_all, tables].count(True) != 1:
-        raise ValueError("give the name of an experiment, or one of --list, --all and --tables")
     if tables:
         for page in pages_with_tables():
             print_line(f"{page.name}: {'rewritten' if refresh_page(page) else 'already in step'}")
