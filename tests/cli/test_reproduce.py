@@ -66,8 +66,7 @@ def test_all_skips_what_has_no_data_here(gossamer: Gossamer, home: Path) -> None
 
 
 def test_tables_are_rewritten(gossamer: Gossamer, home: Path) -> None:
-    gossamer("reproduce", "small")
-    assert "README.md: rewritten" in gossamer("reproduce", "--tables").out
+    assert "README.md: rewritten" in gossamer("reproduce", "small", "--tables").out
     assert "README.md: already in step" in gossamer("reproduce", "--tables").out
     assert "| Popularity | gossamer | 1 |" in (home / "README.md").read_text()
 
@@ -76,7 +75,7 @@ def test_tables_are_rewritten(gossamer: Gossamer, home: Path) -> None:
     ("arguments", "sentence"),
     [
         ([], "give the name of an experiment, or one of --list, --all and --tables"),
-        (["small", "--all"], "give the name of an experiment, or one of --list, --all and --tables"),
+        (["small", "--all", "--tables"], "give the name of an experiment, or one of --list, --all and --tables"),
         (["smal"], "experiment must be one of small or a .toml file, got 'smal'"),
         (["small", "--row", "ease"], "row must be one of popularity, got 'ease'"),
     ],

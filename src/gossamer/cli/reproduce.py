@@ -23,13 +23,16 @@ def run(
         bool, typer.Option("--list", help="List the experiments and how much of each is done.")
     ] = False,
     run_all: Annotated[bool, typer.Option("--all", help="Run every experiment whose data are here.")] = False,
-    tables: Annotated[bool, typer.Option("--tables", help="Rewrite the tables of README.md and docs/.")] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Rewrite the tables of README.md and docs/ (afterwards).")
+    ] = False,
     row: Annotated[str | None, typer.Option(help="Only this row.")] = None,
     seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
 ) -> None:
     """Run experiments, write one record per row and seed, and print the table of their records."""
-    if [name is not None, list_all, run_all, tables].count(True) != 1:
+    asked = [name is not None, list_all, run_all].count(True)
+    if asked > 1 or (asked == 0 and not tables):
         raise ValueError("give the name of an experiment, or one of --list, --all and --tables")
     from gossamer.cli.printing import console, print_line, print_table
     from gossamer.runner.experiment import find_experiment, find_experiments, read_experiment
@@ -38,14 +41,10 @@ def run(
     from gossamer.runner.run import data_are_here, run_experiment
     from gossamer.runner.table import rich_table
 
-    if tables:
-        for page in pages_with_tables():
-            print_line(f"{page.name}: {'rewritten' if refresh_page(page) else 'already in step'}")
-        return
     if name is not None:
         experiments = [find_experiment(name)]
     else:
-        experiments = [read_experiment(path) for path in find_experiments().values()]
+        experiments = [read_experiment(path) for path in find_experiments().values()] if list_all or run_all else []
     if list_all:
         print_table(
             [
@@ -67,3 +66,5 @@ def run(
         for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force):
             print_line(f"{record.row}, seed {record.seed}: " + ("done" if is_new else "already there"))
         console().print(rich_table(experiment, read_records(experiment.results)))
+    for page in pages_with_tables() if tables else ():
+        print_line(f"{page.name}: {'rewritten' if refresh_page(page) else 'already in step'}")
