@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from command_line import Gossamer
 
@@ -48,3 +49,9 @@ def test_missing_data_say_so(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch
     done = gossamer("data", "show", "stdlib-usages")
     assert done.code == 2
     assert "did you mean 'stdlib-usage'" in done.err
+
+
+def test_what_is_no_container_is_counted(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content in ({"weight": 1, "bias": 2}, pl.DataFrame({"word": ["a", "b"]})):
+        monkeypatch.setattr(datasets, "load", lambda _, content=content: content)
+        assert json.loads(gossamer("data", "show", "stdlib-docs", "--json").out)["content"] == {"entries": 2}

@@ -45,7 +45,10 @@ def test_ratings_are_predicted_on_a_random_split(gossamer: Gossamer, ratings: Pa
     ("arguments", "sentence"),
     [
         (["easy"], "did you mean 'ease'?"),
-        (["ease", "--set", "regularisation=3"], "ease has no key 'regularisation' (did you mean 'regularization'?)"),
+        (
+            ["ease", "--set", "regularisation=3"],
+            "ease has no setting 'regularisation' (did you mean 'regularization'?)",
+        ),
         (["ease", "--set", "regularization"], "--set must be key=value, got 'regularization'"),
         (["ease", "--set", "regularization=-1"], "regularization must be a finite number > 0, got -1"),
         (["ease", "--split", "users-time"], "split kind must be one of 'users', 'random'"),

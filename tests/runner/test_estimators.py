@@ -19,7 +19,7 @@ def test_the_seed_becomes_the_random_state_unless_given() -> None:
 
 
 def test_an_unknown_setting_names_what_there_is() -> None:
-    sentence = r"item-knn has no key 'num_neighbors' \(did you mean 'num_neighbours'\?\); it has num_neighbours, "
+    sentence = r"item-knn has no setting 'num_neighbors' \(did you mean 'num_neighbours'\?\); it has num_neighbours, "
     with pytest.raises(ValueError, match=sentence):
         make_estimator("item-knn", {"num_neighbors": 7}, seed=0)
 

@@ -62,7 +62,7 @@ def test_a_search_needs_validation_data(experiment: Experiment) -> None:
 def test_a_wrong_setting_is_found_before_the_data_are_read(experiment: Experiment) -> None:
     row = replace(experiment.row("popularity"), settings={"wieghted": True})
     lost = replace(experiment, data=replace(experiment.data, name="nowhere.csv"))
-    with pytest.raises(ValueError, match="popularity has no key 'wieghted'"):
+    with pytest.raises(ValueError, match="popularity has no setting 'wieghted'"):
         run_row(lost, row, 0)
 
 
@@ -84,7 +84,7 @@ def test_a_row_runs_in_a_process_of_its_own(experiment: Experiment) -> None:
 
 def test_a_mistake_in_that_process_comes_back_as_it_is(experiment: Experiment) -> None:
     row = replace(experiment.row("popularity"), settings={"wieghted": True})
-    with pytest.raises(ValueError, match="popularity has no key 'wieghted'"):
+    with pytest.raises(ValueError, match="popularity has no setting 'wieghted'"):
         run_in_own_process(experiment, row, 0)
 
 

@@ -87,6 +87,11 @@ def test_wrong_search_is_named(values: dict[str, object], sentence: str) -> None
         SearchSpec.from_json(values)
 
 
+def test_the_beginning_of_a_name_is_enough_for_a_hint() -> None:
+    with pytest.raises(ValueError, match=r"ease has no setting 'reg' \(did you mean 'regularization'\?\)"):
+        check_keys("ease", {"reg": 3}, ["regularization"], noun="setting")
+
+
 def test_a_table_must_be_a_table() -> None:
     with pytest.raises(ValueError, match=r"\[data\] must be a table, got 3"):
         check_keys("[data]", 3, ["name"])  # type: ignore[arg-type]

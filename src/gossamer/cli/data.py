@@ -41,7 +41,10 @@ def show(name: Name, as_json: AsJson = False) -> None:
     from gossamer.runner.source import is_file, open_data
     from gossamer.runner.specs import DataSpec
 
-    content = open_data(DataSpec(name)).describe()
+    opened = open_data(DataSpec(name))
+    # Containers describe themselves in a dict; of weights, word vectors and tables the number of entries is said.
+    content = opened.describe() if hasattr(opened, "describe") else None
+    content = content if isinstance(content, dict) else {"entries": len(opened)}
     described = {} if is_file(name) else asdict(datasets.available()[name])
     if as_json:
         print_json({"name": name, "about": described, "content": content})

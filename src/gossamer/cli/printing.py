@@ -36,7 +36,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
         print_line(title)
     table = Table()
     for name in rows[0] if rows else ():
-        is_number = any(isinstance(row[name], int | float) for row in rows)
+        is_number = all(isinstance(row[name], int | float | None) for row in rows)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(escape(cell(value)) for value in row.values()))

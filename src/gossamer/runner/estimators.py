@@ -26,7 +26,7 @@ def make_estimator(model: str, settings: Mapping[str, Any], *, seed: int, device
     """
     cls = find_class(model)
     known = list(inspect.signature(cls).parameters)
-    check_keys(model, settings, known)
+    check_keys(model, settings, known, noun="setting")
     arguments = dict(settings)
     if "random_state" in known:
         arguments.setdefault("random_state", seed)

@@ -114,7 +114,9 @@ class SearchSpec:
         return cls(kind, values["metric"], dict(space), combinations)
 
 
-def check_keys(where: str, values: Mapping[str, Any], known: Iterable[str], required: Sequence[str] = ()) -> None:
+def check_keys(
+    where: str, values: Mapping[str, Any], known: Iterable[str], required: Sequence[str] = (), noun: str = "key"
+) -> None:
     """Raise a ValueError that names the first unknown or missing key of a table, with the nearest known one.
 
     >>> check_keys("[data]", {"nmae": "ml-1m"}, ["name", "options"])
@@ -126,9 +128,9 @@ def check_keys(where: str, values: Mapping[str, Any], known: Iterable[str], requ
     names = list(known)
     for key in values:
         if key not in names:
-            near = difflib.get_close_matches(key, names, n=1)
+            near = difflib.get_close_matches(key, names, n=1) or [name for name in names if name.startswith(key)]
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ValueError(f"{where} has no key {key!r}{hint}; it has {', '.join(names) or 'none'}")
+            raise ValueError(f"{where} has no {noun} {key!r}{hint}; it has {', '.join(names) or 'none'}")
     for key in required:
         if key not in values:
             raise ValueError(f"{where} must have the key {key!r}")
