@@ -4,6 +4,8 @@ A page marks the place of a table with two comments:
 
     <!-- table: linear-ml1m -->
     <!-- /table -->
+
+The name is that of an experiment, or `bench/<name>` for a benchmark's record.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.core.atomic import replacing_file
+from gossamer.runner.bench_table import bench_table
 from gossamer.runner.experiment import experiments_folder, find_experiments, read_experiment
 from gossamer.runner.records import read_records
 from gossamer.runner.table import markdown_table
@@ -22,7 +25,9 @@ _TABLE = re.compile(r"(<!-- table: *(?P<name>\S+) *-->\n)(?P<body>.*?)(<!-- /tab
 
 
 def experiment_table(name: str) -> str:
-    """Return the Markdown table of an experiment's records as they are now."""
+    """Return the Markdown table of an experiment's, or a benchmark's, records as they are now."""
+    if name.startswith("bench/"):
+        return bench_table(experiments_folder().parent / "results" / f"{name}.json")
     known = find_experiments()
     if name not in known:
         raise ValueError(f"table must be one of {', '.join(known)}, got {name!r}")

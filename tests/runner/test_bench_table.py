@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+
+from gossamer.runner.bench_table import bench_table
+
+RECORD = {
+    "question": "How fast?",
+    "ours": {"seconds": 2.0, "added_bytes": 3e6},
+    "peers": {"other": {"seconds": 3.0, "added_bytes": 6e6}},
+    "ratios": {"other": {"seconds": 1.5, "added_bytes": 2.0}},
+    "repeats": 3,
+    "machine": {"cores": 2},
+    "versions": {"implicit": "1.0", "irspack": "2.0"},
+    "commit": "0123456789abcdef",
+    "dirty": False,
+}
+
+
+def test_ours_peers_and_ratios_stand_side_by_side(tmp_path):
+    path = tmp_path / "fit.json"
+    path.write_text(json.dumps(RECORD))
+    table = bench_table(path).splitlines()
+    assert table[2] == "| gossamer | 2 | 3 MB |  |  |"
+    assert table[3] == "| other | 3 | 6 MB | 1.50 | 2.00 |"
+    assert table[-1] == "How fast?; median of 3 on 2 cores; implicit 1.0, irspack 2.0; commit 0123456789."
+
+
+def test_what_was_not_run_is_said(tmp_path):
+    assert bench_table(tmp_path / "fit.json") == "Not run yet: `make bench` writes fit.json."
