@@ -119,7 +119,8 @@ class ALS(ItemRanker):
         return factors
 
     def _score(self, history: Interactions) -> Float32[np.ndarray, "B M"]:
-        return np.asarray(self.fold_in(history) @ self.item_factors_.T)
+        with blas_on_one_thread():
+            return np.asarray(self.fold_in(history) @ self.item_factors_.T)
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items at both ends of the n directions in which the items differ most."""

@@ -43,7 +43,7 @@ def balanced_bounds(indptr: np.ndarray, row_cost: int, num_parts: int) -> Int64[
 def frequency_penalty(
     matrix: sparse.csr_array, unobserved_weight: float, regularization: float, reg_exponent: float
 ) -> Float32[np.ndarray, " N"]:
-    """Return λ (|I_u| + α M)^ν for every row u (Rendle et al. 2021, eq. 8): rows with more data are held tighter."""
+    """Return λ (|I_u| + α M)^ν for every row u (Rendle et al. 2021): rows with more data are held tighter."""
     counts = np.diff(matrix.indptr) + unobserved_weight * matrix.shape[1]
     return np.asarray(regularization * counts**reg_exponent, dtype=np.float32)
 
@@ -58,8 +58,8 @@ def improve_rows(
 ) -> float:
     """Improve every row x_u of `solution` in place, given the other side Y, and return the rows' loss.
 
-    Row u minimises Σ_{i∈I_u} w_ui (1 − x_u·y_i)² + α Σ_i (x_u·y_i)² + λ_u ‖x_u‖² (Hu, Koren and Volinsky 2008, eq. 4;
-    Rendle et al. 2021, eq. 3). The second sum needs only the Gram matrix αYᵀY. `steps` conjugate gradient steps start
+    Row u minimises Σ_{i∈I_u} w_ui (1 − x_u·y_i)² + α Σ_i (x_u·y_i)² + λ_u ‖x_u‖² (Hu, Koren and Volinsky 2008, eq. 3;
+    Rendle et al. 2021). The second sum needs only the Gram matrix αYᵀY. `steps` conjugate gradient steps start
     from the present row; None solves exactly by Cholesky. The loss is Σ_u of the above after the step.
     """
     num_rows, width = solution.shape
@@ -116,6 +116,6 @@ def predict_ratings(
     user_rows: Float[np.ndarray, "n D"],
     item_rows: Float[np.ndarray, "n D"],
 ) -> Float[np.ndarray, " n"]:
-    """Return μ + b_u + b_i + p_u·q_i for pairs of rows [bias, factors] (Koren 2009, eq. 4)."""
+    """Return μ + b_u + b_i + p_u·q_i for pairs of rows [bias, factors] (Koren, Bell and Volinsky 2009, eq. 4)."""
     interaction = np.einsum("nd,nd->n", user_rows[:, 1:], item_rows[:, 1:])
     return np.asarray(mean + user_rows[:, 0] + item_rows[:, 0] + interaction)
