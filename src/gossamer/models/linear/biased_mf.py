@@ -26,7 +26,7 @@ from gossamer.training.loop import fit as train
 
 
 class BiasedMF(Persistent, BaseEstimator):
-    """Predicts ratings as μ + b_u + b_i + p_u·q_i, by alternating ridge regressions (Koren et al. 2009; Zhou et al. 2008).
+    """Predicts ratings as μ + b_u + b_i + p_u·q_i, by alternating ridge (Koren et al. 2009; Zhou et al. 2008).
 
     Factors pay `regularization` · (number of ratings) · ‖p_u‖², biases `bias_regularization` · b_u²; each row's bias
     and factors are solved together. `num_factors=0` leaves the biases. With validation data the epoch with the lowest
