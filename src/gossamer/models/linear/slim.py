@@ -21,7 +21,7 @@ class SLIM(ItemToItem):
     def __init__(
         self,
         *,
-        l1: float = 5.0,
+        l1: float = 2.0,
         l2: float = 100.0,
         nonnegative: bool = True,
         max_sweeps: int = 100,
