@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pkgutil
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,3 +71,10 @@ def unchecked_shapes() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def _same_start_for_every_test() -> None:
+    """Seed torch's global generator, which `nn` modules initialise from: a test must not depend on luck or order."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)

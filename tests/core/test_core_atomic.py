@@ -23,9 +23,14 @@ def test_the_new_content_takes_the_name(tmp_path):
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError, match="half way"), replacing_file(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError("half way")
+
+    def write_half() -> None:
+        with replacing_file(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        write_half()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["file.txt"]
 

@@ -276,6 +276,17 @@ class HeldOut:
     def __len__(self) -> int:
         return len(self.history)
 
+    def over_items(self, known: Vocabulary) -> HeldOut:
+        """Return the same over a model's items, followed by whatever other items are held out.
+
+        The model's item indices keep their meaning, and a target that it cannot know stays there to be missed.
+        """
+        own = self.history.items
+        if own == known:
+            return self
+        everything = Vocabulary(pl.concat([known.ids, own.ids.filter(known.find(own.ids) < 0)]))
+        return HeldOut(self.history.aligned_to(everything), self.target.aligned_to(everything))
+
 
 @dataclass(frozen=True)
 class Split:

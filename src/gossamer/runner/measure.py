@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from gossamer.core.protocols import Predictor, Recommender
 from gossamer.data.interactions import HeldOut, Split
@@ -60,7 +59,8 @@ def measure(estimator: Any, held_out: HeldOut, metrics: Sequence[str]) -> Measur
     if ranking_names:
         if not isinstance(estimator, Recommender):
             raise ValueError(f"metrics must be measures of {type(estimator).__name__}, got {ranking_names[0]!r}")
-        ranking = evaluate_ranking(estimator.recommend, _over_items_of(estimator, held_out), ranking_names)
+        items: Vocabulary = estimator.items_  # type: ignore[attr-defined]
+        ranking = evaluate_ranking(estimator.recommend, held_out.over_items(items), ranking_names)
         found |= ranking.mean()
     if own_names:
         own = estimator.evaluate(held_out)
@@ -73,15 +73,6 @@ def measure(estimator: Any, held_out: HeldOut, metrics: Sequence[str]) -> Measur
     values = {name: found[name] for name in metrics}
     errors = {} if ranking is None else ranking.standard_error()
     return Measured(values, {name: error for name, error in errors.items() if math.isfinite(error)}, ranking)
-
-
-def _over_items_of(estimator: Any, held_out: HeldOut) -> HeldOut:
-    """Return `held_out` over the model's items and after them its own: what the model cannot know, it misses."""
-    known, asked = estimator.items_, held_out.history.items
-    if asked == known:
-        return held_out
-    everything = Vocabulary(pl.concat([known.ids, asked.ids.filter(known.find(asked.ids) < 0)]))
-    return HeldOut(held_out.history.aligned_to(everything), held_out.target.aligned_to(everything))
 
 
 def stored_size(estimator: Any) -> tuple[int, int]:

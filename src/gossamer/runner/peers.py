@@ -9,6 +9,7 @@ budget as ours, and where a peer's own threads and those of BLAS fight over core
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
@@ -25,7 +26,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.runner.specs import PEER_PREFIX
 
 
-class Peer:
+class Peer(ABC):
     """Another library's recommender behind `fit` and `recommend`: binary interactions in, ranked items out."""
 
     library: str
@@ -53,11 +54,13 @@ class Peer:
         items, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return Recommendations(items, scores)
 
+    @abstractmethod
     def _learn(self, matrix: sparse.csr_matrix) -> None:
-        raise NotImplementedError
+        """Fit the library's model."""
 
+    @abstractmethod
     def _scores(self, history: sparse.csr_matrix) -> np.ndarray:
-        raise NotImplementedError
+        """Return a dense block of scores for the rows of `history`."""
 
 
 class ImplicitALS(Peer):

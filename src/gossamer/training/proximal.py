@@ -28,6 +28,7 @@ gradient of its parameter on.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -58,7 +59,7 @@ def soft_threshold(values: Tensor, threshold: Tensor | float, nonnegative: bool 
     return values - values.clamp(-bound, bound)
 
 
-class ProximalOptimiser(Optimizer):
+class ProximalOptimiser(Optimizer, ABC):
     """What proximal SGD, Adam and Yogi share: groups, thresholds, and the bookkeeping of untouched rows.
 
     A group has `lr`, `l1` (a number, or a tensor that broadcasts to each of its parameters, such as a mask) and
@@ -74,17 +75,17 @@ class ProximalOptimiser(Optimizer):
         super().__setstate__(state)
         self._masks_in_use = {}
 
+    @abstractmethod
     def new_moments(self, group: Group, parameter: Tensor) -> Moments:
         """Return the moments of a parameter that has seen no gradient, each of its shape."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(self, group: Group, moments: Moments, count: Tensor, gradient: Tensor) -> Tensor:
         """Update `moments` in place with the `count`-th gradient and return the direction m."""
-        raise NotImplementedError
 
+    @abstractmethod
     def metric(self, group: Group, moments: Moments, count: Tensor) -> Tensor:
         """Return d for moments that have seen `count` gradients, infinite where there is none yet."""
-        raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with their own options, checking these."""

@@ -6,7 +6,7 @@ import pytest
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.linear import EASE, Popularity
-from gossamer.models.linear.ranking import over_items_of, values_of
+from gossamer.models.linear.ranking import values_of
 from gossamer.testing.contracts import two_blocks
 
 
@@ -34,8 +34,8 @@ def test_held_out_data_in_another_order_of_items_measures_the_same():
     turned = Vocabulary(held_out.history.items.ids.reverse())
     other = HeldOut(held_out.history.aligned_to(turned), held_out.target.aligned_to(turned))
     assert model.evaluate(other) == model.evaluate(held_out)
-    assert over_items_of(model.items_, other).history.items == model.items_
-    assert over_items_of(model.items_, held_out) is held_out
+    assert other.over_items(model.items_).history.items == model.items_
+    assert held_out.over_items(model.items_) is held_out
 
 
 def test_evaluation_has_the_three_usual_measures():

@@ -110,7 +110,7 @@ def _sparse_rows(items: np.ndarray, scores: np.ndarray, num_items: int) -> spars
 
 
 def ease_weights(matrix: sparse.csr_array, regularization: float) -> Float32[np.ndarray, "M M"]:
-    """Return EASE's B = I − P diag(P)⁻¹ with P = (XᵀX + λI)⁻¹ (Steck 2019, eq. 8): one closed form, zero diagonal.
+    """Return EASE's B = I − P diag(P)⁻¹ with P = (XᵀX + λI)⁻¹ (Steck 2019): one closed form, zero diagonal.
 
     XᵀX is built in the buffer that becomes its Cholesky factor, P and B in turn: 4 M² bytes in all, M³ multiply-adds.
 
@@ -150,7 +150,7 @@ def slim_weights(
     max_sweeps: int = 100,
     tolerance: float = 1e-3,
 ) -> sparse.csr_array:
-    """Return SLIM's sparse W (Ning and Karypis 2011, eq. 4), an elastic net for every item.
+    """Return SLIM's sparse W (Ning and Karypis 2011), an elastic net for every item.
 
     min over w_j with w_jj = 0 of ½ ‖x_j − X w_j‖² + ½ l2 ‖w_j‖² + l1 ‖w_j‖₁, by coordinate descent on XᵀX, which is
     held sparse. `tolerance` bounds the last change of a fitted column, in units of ‖x_j‖.

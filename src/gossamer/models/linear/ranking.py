@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
 from jaxtyping import Float32
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -62,7 +61,7 @@ class ItemRanker(Persistent, BaseEstimator):
     def evaluate(self, data: HeldOut) -> dict[str, float]:
         """Return Recall@20, Recall@50 and NDCG@100 over users; a target that the model does not know is a miss."""
         check_is_fitted(self, "items_")
-        return evaluate_ranking(self.recommend, over_items_of(self.items_, data), METRICS).mean()
+        return evaluate_ranking(self.recommend, data.over_items(self.items_), METRICS).mean()
 
     def _remember_items(self, data: Interactions, matrix: sparse.csr_array) -> None:
         """Keep the vocabulary, and the column sums that users without a history are answered with."""
@@ -117,15 +116,3 @@ def values_of(data: Any, weighted: bool, name: str = "data") -> sparse.csr_array
     if data.nnz and data.rating.min() < 0:
         raise ValueError(f"rating must be >= 0 to count as a weight, got {data.rating.min()}")
     return data.matrix("rating")
-
-
-def over_items_of(items: Vocabulary, held_out: HeldOut) -> HeldOut:
-    """Return `held_out` over `items` followed by whatever other items it has.
-
-    The model's item indices keep their meaning, and a target it cannot know stays there to be missed.
-    """
-    if held_out.history.items == items:
-        return held_out
-    others = held_out.history.items.ids
-    everything = Vocabulary(pl.concat([items.ids, others.filter(items.find(others) < 0)]))
-    return HeldOut(held_out.history.aligned_to(everything), held_out.target.aligned_to(everything))
