@@ -37,8 +37,9 @@ $(VENV)/.docs: $(VENV)/.base
 demo: $(VENV)/.base ## train and compare recommenders on built-in data, write demo/report.html
 	$(BIN)/gossamer demo --out demo
 
+# Two processes, because most of the time goes into property tests that use one core each.
 test: $(VENV)/.test ## every test, slow ones included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 test-fast: $(VENV)/.test ## what to run while editing
 	$(BIN)/python -m pytest -m "not slow and not data and not browser"
