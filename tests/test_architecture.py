@@ -39,6 +39,7 @@ WITHOUT_OWN_TEST = {
     "__main__": "one call of main, run by tests/cli/test_app.py",
     "errors": "exception classes without behaviour, raised and matched in the tests of their room",
     "kernels": "compiled loops, tested through the functions that call them",
+    "item_kernels": "compiled loops, tested through the functions that call them",
     "version": "one constant, shown by `gossamer version`",
 }
 # Modules that are tested together, and where.

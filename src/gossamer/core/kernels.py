@@ -39,7 +39,8 @@ def _any_above(scores: np.ndarray, start: int, stop: int, threshold: float) -> b
 
 
 @numba.njit(cache=True)
-def _top_n_row(scores: np.ndarray, n: int, kept_items: np.ndarray, kept_scores: np.ndarray) -> None:
+def top_n_row(scores: np.ndarray, n: int, kept_items: np.ndarray, kept_scores: np.ndarray) -> None:
+    """Fill the n best entries of one row, see `top_n_rows`."""
     size, item = 0, 0
     while item < len(scores) and size < n:
         if scores[item] > -np.inf:
@@ -73,7 +74,7 @@ def top_n_rows(scores: np.ndarray, n: int, top_items: np.ndarray, top_scores: np
     worst, so the cost is that of reading the row once.
     """
     for row in numba.prange(scores.shape[0]):
-        _top_n_row(scores[row], n, top_items[row], top_scores[row])
+        top_n_row(scores[row], n, top_items[row], top_scores[row])
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)

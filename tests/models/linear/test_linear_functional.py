@@ -99,9 +99,13 @@ def test_ease_says_when_single_precision_does_not_suffice():
         functional.ease_weights(twins, 1e-6)
 
 
+@pytest.mark.parametrize("dense_from", [0.0, 2.0])
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize(("l1", "l2"), [(0.5, 1.0), (5.0, 10.0)])
-def test_slim_matches_an_elastic_net_per_item(nonnegative: bool, l1: float, l2: float):
+def test_slim_matches_an_elastic_net_per_item(
+    nonnegative: bool, l1: float, l2: float, dense_from: float, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(functional, "DENSE_FROM", dense_from)
     matrix = random_matrix(2, (60, 10))
     weights = functional.slim_weights(matrix, l1, l2, nonnegative=nonnegative, max_sweeps=2000, tolerance=1e-6)
     expected = oracles.slim_weights(matrix.toarray().astype(np.float64), l1, l2, nonnegative=nonnegative)

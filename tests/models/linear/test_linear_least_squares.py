@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from gossamer.core.topk import top_n
 from gossamer.models.linear import kernels
 from gossamer.models.linear.least_squares import (
     balanced_bounds,
+    best_products,
     frequency_penalty,
     improve_rows,
     penalty_loss,
@@ -117,3 +119,16 @@ def test_predictions_add_mean_biases_and_match():
     assert predict_ratings(3.0, users, items).tolist() == [3 + 0.5 - 1 + 3 + 8]
     assert with_constant(items).tolist() == [[1, 3, 4]]
     assert items[0, 0] == -1
+
+
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 12), st.booleans())
+def test_best_products_are_those_of_the_whole_block(seed: int, num_users: int, n: int, exclude: bool):
+    rng = np.random.default_rng(seed)
+    # Small whole numbers: ties are common, and products are exact however they are summed.
+    users = rng.integers(-2, 3, (num_users, 4)).astype(np.float32)
+    items = rng.integers(-2, 3, (9, 4)).astype(np.float32)
+    seen = sparse.csr_array(rng.random((num_users, 9)) < 0.4) if exclude else None
+    found = best_products(users, items, n, seen)
+    expected = top_n(users @ items.T, n, seen)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])

@@ -8,19 +8,22 @@ from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float32
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.linear.least_squares import blas_on_one_thread, frequency_penalty, improve_rows
+from gossamer.models.linear.least_squares import best_products, blas_on_one_thread, frequency_penalty, improve_rows
 from gossamer.models.linear.ranking import ItemRanker, values_of
 from gossamer.models.linear.step import ImplicitSweep, whole_data
 from gossamer.persistence import JSON, check_array
 from gossamer.training.loop import fit as train
 
 NUM_ENDS = 5
+# Conjugate gradients stop by themselves at single precision; a row of D unknowns needs far fewer than D steps for it.
+FOLD_IN_STEPS = 50
 
 
 class ALS(ItemRanker):
@@ -32,8 +35,8 @@ class ALS(ItemRanker):
 
     `solver` is "cg" (`cg_steps` steps of conjugate gradient from the last sweep's factors) or "cholesky" (exact, slower
     with many factors). With validation data, the epoch with the best NDCG@100 is kept and training stops after
-    `patience` epochs without a better one. Users are not stored: their factors are solved exactly from the history
-    when items are recommended, which is the same for users of the training data and for new ones.
+    `patience` epochs without a better one. Users are not stored: their factors are solved from the history, to
+    single precision, when items are recommended, which is the same for users of the training data and for new ones.
     """
 
     def __init__(
@@ -115,12 +118,11 @@ class ALS(ItemRanker):
         matrix = values_of(history.aligned_to(self.items_), self.weighted, "history")
         penalty = frequency_penalty(matrix, self.unobserved_weight, self.regularization, self.reg_exponent)
         factors = np.zeros((len(history), self.item_factors_.shape[1]), dtype=np.float32)
-        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, None, factors)
+        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, FOLD_IN_STEPS, factors)
         return factors
 
-    def _score(self, history: Interactions) -> Float32[np.ndarray, "B M"]:
-        with blas_on_one_thread():
-            return np.asarray(self.fold_in(history) @ self.item_factors_.T)
+    def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+        return best_products(self.fold_in(history), self.item_factors_, n, seen)
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items at both ends of the n directions in which the items differ most."""

@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from gossamer.core.progress import track
 from gossamer.core.topk import batch_rows, top_n
 from gossamer.models.linear.compressed import compressed
-from gossamer.models.linear.kernels import (
+from gossamer.models.linear.item_kernels import (
     gram_rows,
     invert_to_weights,
     score_dense,
@@ -26,6 +26,8 @@ from gossamer.models.linear.kernels import (
 )
 
 logger = logging.getLogger(__name__)
+
+DENSE_FROM = 0.2  # the share of item pairs with a common user from which SLIM also holds XᵀX as a plain matrix
 
 
 def gram_blocks(matrix: sparse.csr_array, description: str) -> Iterator[tuple[int, Float32[np.ndarray, "R M"]]]:
@@ -153,7 +155,8 @@ def slim_weights(
     """Return SLIM's sparse W (Ning and Karypis 2011), an elastic net for every item.
 
     min over w_j with w_jj = 0 of ½ ‖x_j − X w_j‖² + ½ l2 ‖w_j‖² + l1 ‖w_j‖₁, by coordinate descent on XᵀX, which is
-    held sparse. `tolerance` bounds the last change of a fitted column, in units of ‖x_j‖.
+    held sparse, and where it is nearly full also dense. `tolerance` bounds the last change of a fitted column, in units
+    of ‖x_j‖.
     """
     gram = sparse.csr_array(
         sparse.vstack([sparse.csr_array(block) for _, block in gram_blocks(matrix, "counting pairs of items")])
@@ -161,12 +164,16 @@ def slim_weights(
     num_items = matrix.shape[1]
     size = batch_rows(num_items)
     diagonal = gram.diagonal()
+    # Where many items share users a plain matrix is hardly larger than a compressed one, and several times faster.
+    is_full = gram.nnz >= DENSE_FROM * num_items**2
+    dense_gram = gram.toarray() if is_full else np.empty((0, 0), dtype=np.float32)
     buffer = np.empty((min(size, num_items), num_items), dtype=np.float32)
     predicted = []
     for first in track(range(0, num_items, size), "fitting items"):
         block = buffer[: num_items - first]
         order = dealt_out(len(block))
-        slim_rows(compressed(gram), diagonal, first, (l1, l2, nonnegative), max_sweeps, tolerance, order, block)
+        penalties = (l1, l2, nonnegative)
+        slim_rows(compressed(gram), dense_gram, diagonal, first, penalties, max_sweeps, tolerance, order, block)
         predicted.append(sparse.csr_array(block))
     # Row j predicts item j; scores need x @ W, so items become columns.
     weights = sparse.csr_array(sparse.vstack(predicted).T.tocsr())

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,8 +29,8 @@ class ItemToItem(ItemRanker):
     weighted: bool
     weights_: np.ndarray | sparse.csr_array
 
-    def _score(self, history: Interactions) -> Float32[np.ndarray, "B M"]:
-        return score_items(values_of(history, self.weighted, "history"), self.weights_)
+    def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+        return top_n(score_items(values_of(history, self.weighted, "history"), self.weights_), n, seen)
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return a table of the n most popular items and the items that each of them speaks for most."""

@@ -8,12 +8,12 @@ from functools import cache
 
 import numba
 import numpy as np
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Float32, Int32, Int64
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from gossamer.models.linear.compressed import compressed, read_only
-from gossamer.models.linear.kernels import solve_rows_cg, solve_rows_exactly
+from gossamer.models.linear.kernels import solve_rows_cg, solve_rows_exactly, top_products
 
 
 @cache
@@ -76,6 +76,24 @@ def improve_rows(
             equations = (*compressed(matrix), other, gram, penalty)
             solve_rows_cg(equations, steps, bounds, solution, row_loss)
     return float(row_loss.sum())
+
+
+def best_products(
+    users: Float32[np.ndarray, "B D"], items: Float32[np.ndarray, "M D"], n: int, seen: sparse.csr_array | None
+) -> tuple[Int32[np.ndarray, "B n"], Float32[np.ndarray, "B n"]]:
+    """Return items and scores of the n largest x_u·y_i of every user, as `core.topk.top_n` does, without a B × M block.
+
+    >>> items, _ = best_products(np.eye(2, dtype=np.float32), np.array([[1, 0], [3, 2]], dtype=np.float32), 1, None)
+    >>> items.tolist()
+    [[1], [1]]
+    """
+    top_items = np.empty((len(users), n), dtype=np.int32)
+    top_scores = np.empty((len(users), n), dtype=np.float32)
+    nothing = (np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+    indptr, indices = nothing if seen is None else compressed(seen)[:2]
+    with blas_on_one_thread():
+        top_products(users, items.T, (read_only(indptr), read_only(indices)), top_items, top_scores)
+    return top_items, top_scores
 
 
 def penalty_loss(penalty: Float32[np.ndarray, " N"], factors: Float32[np.ndarray, "N D"]) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from jaxtyping import Float32
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int
+from gossamer.core.topk import top_n
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.linear.ranking import ItemRanker, values_of
 
@@ -29,8 +30,8 @@ class Popularity(ItemRanker):
         self._remember_items(data, values_of(data, self.weighted))
         return self
 
-    def _score(self, history: Interactions) -> Float32[np.ndarray, "B M"]:
-        return np.tile(self.popularity_, (len(history), 1))
+    def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+        return top_n(np.tile(self.popularity_, (len(history), 1)), n, seen)
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the n most popular items."""

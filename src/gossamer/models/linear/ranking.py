@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -26,16 +25,12 @@ METRICS = ("recall@20", "recall@50", "ndcg@100")
 class ItemRanker(Persistent, BaseEstimator):
     """Ranks items for any user, known or new, from the user's history alone.
 
-    A subclass sets `items_` and `popularity_` by `_remember_items` in its `fit`, and says in `_score` what a block of
-    histories scores. Users without any known item in their history get the most popular items.
+    A subclass sets `items_` and `popularity_` by `_remember_items` in its `fit`, and says in `_rank` what it puts first
+    for a block of histories. Users without any known item in their history get the most popular items.
     """
 
     items_: Vocabulary
     popularity_: np.ndarray
-
-    @abstractmethod
-    def _score(self, history: Interactions) -> Float32[np.ndarray, "B M"]:
-        """Return the scores of all items for the users of `history`, which is over `items_`."""
 
     def recommend(self, history: Interactions, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
         """Return the n best items of every user of `history`, as indices into `items_`, whatever items history has.
@@ -52,11 +47,16 @@ class ItemRanker(Persistent, BaseEstimator):
         size = batch_rows(len(self.items_))
         for start in range(0, len(known), size):
             rows = known[start : start + size]
-            block = self._score(rows)
-            block[rows.user_counts == 0] = self.popularity_
-            answer = top_n(block, n, rows.matrix() if exclude_seen else None)
+            answer = self._rank(rows, n, rows.matrix() if exclude_seen else None)
             items[start : start + size], scores[start : start + size] = answer
+        strangers = known.user_counts == 0
+        if strangers.any():
+            items[strangers], scores[strangers] = top_n(self.popularity_[None, :].copy(), n)
         return Recommendations(items, scores)
+
+    @abstractmethod
+    def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the n best items of a block of users, over `items_`, and their scores, without those in `seen`."""
 
     def evaluate(self, data: HeldOut) -> dict[str, float]:
         """Return Recall@20, Recall@50 and NDCG@100 over users; a target that the model does not know is a miss."""
