@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from gossamer.data.content import read_only
+
 
 def compressed(matrix: sparse.csr_array | sparse.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (indptr, indices, data) as read-only int64, int32 and float32, without a copy of the long ones.
@@ -16,10 +18,3 @@ def compressed(matrix: sparse.csr_array | sparse.csc_array) -> tuple[np.ndarray,
         read_only(matrix.indices.astype(np.int32, copy=False)),
         read_only(matrix.data.astype(np.float32, copy=False)),
     )
-
-
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

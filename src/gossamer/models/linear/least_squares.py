@@ -12,7 +12,8 @@ from jaxtyping import Float, Float32, Int32, Int64
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from gossamer.models.linear.compressed import compressed, read_only
+from gossamer.data.content import read_only
+from gossamer.models.linear.compressed import compressed
 from gossamer.models.linear.kernels import solve_rows_cg, solve_rows_exactly, top_products
 
 
