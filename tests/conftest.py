@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pkgutil
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,3 +79,11 @@ def _same_start_for_every_test() -> None:
     """Seed torch's global generator, which `nn` modules initialise from: a test must not depend on luck or order."""
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, also where the tests run in the background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -13,6 +13,7 @@ def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_waits_for_the_end_of_the_block():
     reached = []
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 (the order inside is the point)
@@ -24,6 +25,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_does_not_wait():
     reached = []
     with pytest.raises(KeyboardInterrupt), interrupt_deferred():  # noqa: PT012

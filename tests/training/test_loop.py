@@ -174,6 +174,7 @@ def test_checkpoint_after_every_epoch_unless_told_otherwise(tmp_path):
     assert read_checkpoint(path)["loop"]["history"]["steps"] == 8
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_finishes_the_update_writes_a_checkpoint_and_raises(tmp_path):
     def interrupt(count: int) -> dict[str, float]:
         if count == 6:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,16 +98,7 @@ def whole_gzip() -> bytes:
     return gzip.compress(b"user,item,time\n" + b"".join(b"%d,%d,%d\n" % (n % 7, n % 5, n) for n in range(100)))
 
 
-def whole_parquet() -> bytes:
-    buffer = io.BytesIO()
-    rows = np.arange(200)
-    pl.DataFrame({"user": rows % 7, "item": (rows % 5).astype(str), "time": rows}).write_parquet(
-        buffer, row_group_size=64
-    )
-    return buffer.getvalue()
-
-
-DAMAGED = {"a.csv.gz": whole_gzip, "a.parquet": whole_parquet}
+DAMAGED = {"a.csv.gz": whole_gzip}  # Parquet: test_readers_damaged_parquet.py
 
 
 def fuzz_damage(file: str, folder: Path, data: st.DataObject) -> None:
