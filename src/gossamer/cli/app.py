@@ -14,7 +14,7 @@ from gossamer.cli import compare, data, demo, evaluate, fit, inspect, recommend,
 app = typer.Typer(
     name="gossamer",
     help="Learn, shrink, explain and ship sparse representations of discrete things.",
-    epilog="Start with [bold]gossamer demo[/bold]: no download, under a minute, ends in a report.",
+    epilog="Start with [bold]gossamer demo[/bold]: no download, a minute or two at first, ends in a report.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

