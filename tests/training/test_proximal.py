@@ -212,10 +212,16 @@ def test_long_catch_ups_go_in_blocks(monkeypatch):
 
 def test_a_copied_optimiser_works():
     weight = nn.Parameter(torch.ones(ROWS, COLUMNS))
-    copied = copy.deepcopy(make_optimiser("adam", weight, 1.0, False))
-    copied.param_groups[0]["params"][0].grad = torch.ones(ROWS, COLUMNS)
+    original = make_optimiser("adam", weight, 1.0, False)
+    copied = copy.deepcopy(original)
+    twin = copied.param_groups[0]["params"][0]
+    twin.grad = torch.ones(ROWS, COLUMNS)
     copied.step()
     copied.catch_up()
+    assert bool((weight == 1).all())
+    weight.grad = torch.ones(ROWS, COLUMNS)
+    original.step()
+    torch.testing.assert_close(twin, weight)
 
 
 def test_a_mask_may_change_only_after_catch_up():

@@ -122,10 +122,12 @@ def test_double_precision_is_an_argument_of_fabric():
 
 
 def test_a_second_setup_changes_nothing():
-    module = linear()
+    module, once = linear(), linear()
     step = gradient_step(module)
     step.setup(Fabric(accelerator="cpu", devices=1))
     step(BATCH, 1.0)
+    gradient_step(once)(BATCH, 1.0)
+    assert torch.equal(module.weight, once.weight)
 
 
 def test_mistakes():
