@@ -64,12 +64,13 @@ class ProximalOptimiser(Optimizer, ABC):
 
     A group has `lr`, `l1` (a number, or a tensor that broadcasts to each of its parameters, such as a mask) and
     `nonnegative`. Both may be changed between steps; a tensor `l1` only after `catch_up()`, because skipped thresholds
-    are kept as a sum of learning rates.
+    are kept as a sum of learning rates. `exempt`, a boolean tensor of its parameter's shape, marks entries that are
+    never shrunk (T ≥ 0 still holds for them); it may be changed in place for rows that have caught up.
     """
 
     def __init__(self, params: Iterable[Any], defaults: Group) -> None:
         self._masks_in_use: dict[int, tuple[Tensor | None, int]] = {}
-        super().__init__(params, {**defaults, "charged": 0.0})
+        super().__init__(params, {**defaults, "exempt": None, "charged": 0.0})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -94,6 +95,11 @@ class ProximalOptimiser(Optimizer, ABC):
         check_real("lr", group["lr"], at_least=0)
         if not isinstance(group["nonnegative"], bool):
             raise ValueError(f"nonnegative must be True or False, got {group['nonnegative']!r}")
+        exempt = group["exempt"]
+        for parameter in group["params"] if exempt is not None else []:
+            if exempt.dtype != torch.bool or exempt.shape != parameter.shape:
+                shape = tuple(parameter.shape)
+                raise ValueError(f"exempt must be bool {shape}, got {exempt.dtype} {tuple(exempt.shape)}")
         l1 = group["l1"]
         if not isinstance(l1, Tensor):
             check_real("l1", l1, at_least=0)
@@ -147,6 +153,34 @@ class ProximalOptimiser(Optimizer, ABC):
         if parameter is None:
             self._masks_in_use.clear()
 
+    @torch.no_grad()
+    def grow_rows(self, parameter: Tensor) -> None:
+        """Give the rows that were appended to a row-sparse `parameter` the state of rows that saw no gradient."""
+        for group in self.param_groups:
+            if not any(candidate is parameter for candidate in group["params"]):
+                continue
+            state = self.state.get(parameter, {})
+            if not state:
+                return
+            old = len(next(iter(_moments(state).values()), state["count"]))
+            new_rows = parameter[old:]
+            fresh = self.new_moments(group, new_rows)
+            if _is_row_sparse(state):
+                fresh["count"] = torch.zeros(len(new_rows), dtype=torch.int64, device=parameter.device)
+                fresh["charged"] = torch.full_like(fresh["count"], group["charged"], dtype=torch.float64)
+            for name, values in fresh.items():
+                state[name] = torch.cat([state[name], values])
+
+    @torch.no_grad()
+    def forget_entries(self, parameter: Tensor, rows: Tensor, columns: Tensor) -> None:
+        """Give entries (rows[i], columns[i]) of a matrix the moments of entries that saw no gradient."""
+        for group in self.param_groups:
+            if any(candidate is parameter for candidate in group["params"]):
+                state = self.state.get(parameter, {})
+                fresh = self.new_moments(group, parameter[:1, :1])
+                for name, values in _moments(state).items():
+                    values[rows, columns] = fresh[name].reshape(())
+
     def state_dict(self) -> dict[str, Any]:
         """Catch up, then return the state as torch does."""
         self.catch_up()
@@ -169,7 +203,7 @@ class ProximalOptimiser(Optimizer, ABC):
         direction = self.advance(group, moments, state["count"], gradient)
         metric = self.metric(group, moments, state["count"])
         moved = parameter - group["lr"] * direction / metric
-        parameter.copy_(_shrink(group, moved, _charge(group) / metric * _mask(group, parameter)))
+        parameter.copy_(_shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric)))
 
     def _update_rows(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         if gradient.sparse_dim() != 1:
@@ -183,7 +217,7 @@ class ProximalOptimiser(Optimizer, ABC):
         direction = self.advance(group, moments, count, gradient.values())
         metric = self.metric(group, moments, count)
         moved = parameter[rows] - group["lr"] * direction / metric
-        parameter[rows] = _shrink(group, moved, _charge(group) / metric * _mask(group, parameter, rows))
+        parameter[rows] = _shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric, rows))
         for name, values in moments.items():
             state[name][rows] = values
         state["charged"][rows] = group["charged"] + _charge(group)
@@ -194,8 +228,7 @@ class ProximalOptimiser(Optimizer, ABC):
         skipped = _as_column(group["charged"] - state["charged"][rows], parameter).to(parameter.dtype)
         count = _as_column(state["count"][rows], parameter)
         metric = self.metric(group, _moments(state, rows), count)
-        threshold = skipped / metric * _mask(group, parameter, rows)
-        parameter[rows] = _shrink(group, parameter[rows], threshold)
+        parameter[rows] = _shrink(group, parameter[rows], _thresholds(group, parameter, skipped / metric, rows))
         state["charged"][rows] = group["charged"]
 
     def _state_of(self, group: Group, parameter: Tensor, *, row_sparse: bool) -> dict[str, Tensor]:
@@ -243,11 +276,15 @@ def _charge(group: Group) -> float:
     return float(group["lr"] * l1)
 
 
-def _mask(group: Group, parameter: Tensor, rows: Rows | None = None) -> Tensor | float:
-    if not isinstance(group["l1"], Tensor):
-        return 1.0
-    mask = group["l1"].to(parameter).expand_as(parameter)
-    return mask if rows is None else mask[rows]
+def _thresholds(group: Group, parameter: Tensor, threshold: Tensor, rows: Rows | None = None) -> Tensor:
+    """Return `threshold` multiplied with a tensor `l1`, and zero where an entry is exempt."""
+    if isinstance(group["l1"], Tensor):
+        mask = group["l1"].to(parameter).expand_as(parameter)
+        threshold = threshold * (mask if rows is None else mask[rows])
+    exempt = group["exempt"]
+    if exempt is None:
+        return threshold
+    return torch.where(exempt if rows is None else exempt[rows], torch.zeros_like(threshold), threshold)
 
 
 def _shrink(group: Group, values: Tensor, threshold: Tensor) -> Tensor:

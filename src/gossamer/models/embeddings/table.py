@@ -49,7 +49,7 @@ class EmbeddingTable(nn.Module, ABC):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return a table close to `weight`; `size` is the constructor's own arguments, such as `ratio`."""
 
-    def forward(self, ids: Int[Tensor, "..."]) -> Float[Tensor, "... D"]:
+    def forward(self, ids: Int[Tensor, " ..."]) -> Float[Tensor, "... D"]:
         """Return one vector per id, for ids of any shape."""
         flat = self.check_ids(ids).reshape(-1)
         vectors = self.rows(flat)
@@ -61,8 +61,8 @@ class EmbeddingTable(nn.Module, ABC):
     def weight(self) -> Float[Tensor, "V D"]:
         """The whole table, made on demand: V·D numbers, detached from training."""
         with torch.no_grad():
-            blocks = torch.arange(self.num_embeddings, device=self.device).split(ROWS_AT_ONCE)
-            return torch.cat([self(block) for block in blocks])
+            every = torch.arange(self.num_embeddings, device=self.device)
+            return torch.cat([self(block) for block in torch.split(every, ROWS_AT_ONCE)])  # type: ignore[no-untyped-call]
 
     @property
     def device(self) -> torch.device:
@@ -72,7 +72,8 @@ class EmbeddingTable(nn.Module, ABC):
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         """Return hidden · Eᵀ, the scores of a tied output layer, differentiable in both."""
         every = torch.arange(self.num_embeddings, device=hidden.device)
-        return functional.linear(hidden, self(every))
+        weight: Tensor = self(every)
+        return functional.linear(hidden, weight)
 
     def bag(
         self, ids: Int[Tensor, " B"], offsets: Int[Tensor, " N"], weights: Float[Tensor, " B"] | None = None
@@ -120,7 +121,7 @@ class EmbeddingTable(nn.Module, ABC):
         """Return the bytes of everything stored, indices included."""
         return sum(array.nbytes for array in self.stored().values())
 
-    def check_ids(self, ids: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
+    def check_ids(self, ids: Int[Tensor, " ..."]) -> Int[Tensor, " ..."]:
         """Return ids as they are, or name the first one that is out of range."""
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise ValueError(f"ids must be integers, got {ids.dtype}")
@@ -130,6 +131,12 @@ class EmbeddingTable(nn.Module, ABC):
                 wrong = low if low < 0 else high
                 raise ValueError(f"ids must be from 0 to {self.num_embeddings - 1}, got {wrong}")
         return ids
+
+    def clear_padding(self, scores: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+        """Return scores with zero for padding, whose vector is zero."""
+        if self.padding_idx is None:
+            return scores
+        return scores.index_fill(-1, torch.tensor([self.padding_idx], device=scores.device), 0.0)
 
     def extra_repr(self) -> str:
         """Return what `print(model)` shows."""
