@@ -62,7 +62,7 @@ class EmbeddingTable(nn.Module, ABC):
         """The whole table, made on demand: V·D numbers, detached from training."""
         with torch.no_grad():
             every = torch.arange(self.num_embeddings, device=self.device)
-            return torch.cat([self(block) for block in torch.split(every, ROWS_AT_ONCE)])  # type: ignore[no-untyped-call]
+            return torch.cat([self(block) for block in torch.split(every, ROWS_AT_ONCE)])
 
     @property
     def device(self) -> torch.device:
@@ -73,7 +73,8 @@ class EmbeddingTable(nn.Module, ABC):
         """Return hidden · Eᵀ, the scores of a tied output layer, differentiable in both."""
         every = torch.arange(self.num_embeddings, device=hidden.device)
         weight: Tensor = self(every)
-        return functional.linear(hidden, weight)
+        scores: Tensor = functional.linear(hidden, weight)
+        return scores
 
     def bag(
         self, ids: Int[Tensor, " B"], offsets: Int[Tensor, " N"], weights: Float[Tensor, " B"] | None = None
