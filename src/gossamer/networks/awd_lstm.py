@@ -49,8 +49,8 @@ class AWDLSTM(nn.Module):
         self.temporal = check_real("temporal", temporal, at_least=0)
         self.embedding = embedding
         width: int = embedding.embedding_dim  # type: ignore[assignment]
-        widths = [width, *[hidden_dim] * (num_layers - 1), width]
-        self.layers = nn.ModuleList(nn.LSTM(into, out, batch_first=True) for into, out in pairwise(widths))
+        self.widths = [width, *[hidden_dim] * (num_layers - 1), width]
+        self.layers = nn.ModuleList(nn.LSTM(into, out, batch_first=True) for into, out in pairwise(self.widths))
         self.output_bias = make_output_bias(embedding, output_bias)
         self._penalty = torch.zeros(())
 
@@ -95,8 +95,7 @@ class AWDLSTM(nn.Module):
 
     def new_state(self, batch_size: int) -> State:
         """Return the state before the first token: (h, c) of each layer in turn."""
-        widths = [layer.hidden_size for layer in self.layers for _ in range(2)]
-        return tuple(torch.zeros(1, batch_size, width) for width in widths)  # type: ignore[arg-type]
+        return tuple(torch.zeros(1, batch_size, width) for width in self.widths[1:] for _ in "hc")
 
 
 def locked_dropout(vectors: Float[Tensor, "B T D"], rate: float, training: bool = True) -> Float[Tensor, "B T D"]:

@@ -86,6 +86,6 @@ def embed_with_word_dropout(embedding: nn.Module, tokens: Int[Tensor, "B T"], ra
     vectors: Tensor = embedding(tokens)
     if rate == 0:
         return vectors
-    words, places = tokens.unique(return_inverse=True)
+    words, places = torch.unique(tokens, return_inverse=True)
     kept = functional.dropout(torch.ones(len(words), device=tokens.device, dtype=vectors.dtype), rate)
     return vectors * kept[places].unsqueeze(-1)

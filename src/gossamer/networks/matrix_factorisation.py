@@ -38,7 +38,7 @@ class MatrixFactorisation(nn.Module):
 
     def forward(self, user_ids: Int[Tensor, " B"], item_ids: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
         """Return one rating per pair."""
-        ratings = self.mean + (self.users(user_ids) * self.items(item_ids)).sum(dim=-1)
+        ratings: Tensor = self.mean + (self.users(user_ids) * self.items(item_ids)).sum(dim=-1)
         if self.user_biases is not None and self.item_biases is not None:
             ratings = ratings + self.user_biases[user_ids] + self.item_biases[item_ids]
         return ratings

@@ -44,12 +44,8 @@ class TextCNN(nn.Module):
         self.dropout = check_real("dropout", dropout, at_least=0, below=1)
         self.embedding = embedding
         # Every tap of every filter: rows (width, tap, filter). Scaled as nn.Conv1d would be, by the width's fan-in.
-        taps = [
-            nn.init.uniform_(torch.empty(size * num_filters, embedding.embedding_dim), -bound, bound)
-            for size in self.filter_sizes
-            for bound in [(size * embedding.embedding_dim) ** -0.5]
-        ]
-        self.taps = nn.Parameter(torch.cat(taps))
+        width = int(embedding.embedding_dim)  # type: ignore[arg-type]
+        self.taps = nn.Parameter(torch.cat([_new_taps(size, num_filters, width) for size in self.filter_sizes]))
         self.filter_bias = nn.Parameter(torch.zeros(len(self.filter_sizes) * num_filters))
         self.output = nn.Linear(len(self.filter_sizes) * num_filters, num_classes)
 
@@ -64,7 +60,8 @@ class TextCNN(nn.Module):
         is_word = tokens >= 0
         numbers = torch.arange(1, tokens.shape[1] + 1, device=tokens.device)
         lengths = (numbers * is_word).amax(dim=1).clamp(min=1)
-        words, places = functional.pad(tokens, (0, max(self.filter_sizes)), value=-1).unique(return_inverse=True)
+        padded = functional.pad(tokens, (0, max(self.filter_sizes)), value=-1)
+        words, places = torch.unique(padded, return_inverse=True)
         vectors = self.embedding(words.clamp(min=0)).masked_fill((words < 0).unsqueeze(1), 0.0)
         responses = functional.linear(vectors, self.taps)
         outside = (numbers - 1 >= lengths.unsqueeze(1))[:, : int(lengths.max())]
@@ -72,8 +69,13 @@ class TextCNN(nn.Module):
         for size in self.filter_sizes:
             winners.append(_winning_entries(responses.detach(), (first, size, self.num_filters), places, outside))
             first += size * self.num_filters
-        taken = responses.take(torch.cat(winners, dim=1)).split(self.filter_sizes, dim=1)
+        taken = torch.split(responses.take(torch.cat(winners, dim=1)), list(self.filter_sizes), dim=1)
         return functional.relu(torch.cat([taps.sum(dim=1) for taps in taken], dim=1) + self.filter_bias)
+
+
+def _new_taps(size: int, num_filters: int, width: int) -> Tensor:
+    bound = (size * width) ** -0.5
+    return nn.init.uniform_(torch.empty(size * num_filters, width), -bound, bound)
 
 
 def _winning_entries(
