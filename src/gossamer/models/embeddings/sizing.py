@@ -55,7 +55,9 @@ def normal_parameter(shape: tuple[int, ...], std: float, generator: torch.Genera
 
 
 def by_importance(
-    num_embeddings: int, counts: Float[np.ndarray, " V"] | Int[np.ndarray, " V"] | Tensor | None, padding_idx: int | None
+    num_embeddings: int,
+    counts: Float[np.ndarray, " V"] | Int[np.ndarray, " V"] | Tensor | None,
+    padding_idx: int | None,
 ) -> Int[np.ndarray, " V"]:
     """Return all ids, most important first and padding last; without counts, ids are taken to be in order already.
 
