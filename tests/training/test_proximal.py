@@ -283,3 +283,64 @@ def test_the_threshold_solves_its_problem(nonnegative):
         objective = 0.5 * (grid - value) ** 2 + 0.3 * grid.abs()
         found = soft_threshold(torch.tensor(value, dtype=torch.float64), 0.3, nonnegative)
         assert abs(float(found) - float(grid[objective.argmin()])) < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "yogi"])
+def test_exempt_entries_are_stepped_but_never_shrunk(kind):
+    """Row-sparse and dense alike: an exempt entry moves as if l1 were zero, the others as if nothing were exempt."""
+    make = {"sgd": ProximalSGD, "adam": ProximalAdam, "yogi": ProximalYogi}[kind]
+    start = torch.tensor([[1.0, 1.0], [1.0, 1.0]])
+    exempt = torch.tensor([[True, False], [False, True]])
+    found = {}
+    for name, l1, mask in (("both", 0.5, exempt), ("none", 0.0, None), ("all", 0.5, None)):
+        weight = torch.nn.Parameter(start.clone())
+        optimiser = make([{"params": [weight], "exempt": mask}], lr=0.1, l1=l1)
+        for rows in ([0, 1], [0], [0], [1]):
+            values = torch.full((len(rows), 2), 0.1)
+            weight.grad = torch.sparse_coo_tensor(torch.tensor([rows]), values, weight.shape, check_invariants=True)
+            optimiser.step()
+        optimiser.catch_up()
+        found[name] = weight.detach()
+    torch.testing.assert_close(found["both"], torch.where(exempt, found["none"], found["all"]))
+
+
+def test_an_exempt_mask_has_its_parameters_shape():
+    with pytest.raises(ValueError, match=r"exempt must be bool \(2, 2\), got torch.bool \(2,\)"):
+        ProximalSGD([{"params": [torch.nn.Parameter(torch.ones(2, 2))], "exempt": torch.ones(2, dtype=torch.bool)}])
+
+
+def test_appended_rows_begin_without_state():
+    """After `grow_rows`, old rows go on as if nothing had happened, and new ones as in a fresh optimiser."""
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    optimiser = ProximalYogi([weight], lr=0.1, l1=0.1)
+    twin_weight = torch.nn.Parameter(torch.ones(2, 3))
+    twin = ProximalYogi([twin_weight], lr=0.1, l1=0.1)
+
+    def update(parameter, chosen, rows):
+        values = torch.ones(len(rows), 3)
+        parameter.grad = torch.sparse_coo_tensor(torch.tensor([rows]), values, parameter.shape, check_invariants=True)
+        chosen.step()
+
+    for parameter, chosen in ((weight, optimiser), (twin_weight, twin)):
+        update(parameter, chosen, [0, 1])
+    weight.data = torch.cat([weight.data, torch.ones(1, 3)])
+    optimiser.grow_rows(weight)
+    update(weight, optimiser, [0, 2])
+    update(twin_weight, twin, [0])
+    optimiser.catch_up()
+    twin.catch_up()
+    torch.testing.assert_close(weight[:2], twin_weight)
+    fresh = torch.nn.Parameter(torch.ones(1, 3))
+    update(fresh, ProximalYogi([fresh], lr=0.1, l1=0.1), [0])
+    torch.testing.assert_close(weight[2:], fresh)
+
+
+def test_forgotten_entries_have_fresh_moments():
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    optimiser = ProximalYogi([weight], lr=0.1, initial_accumulator=0.5)
+    weight.grad = torch.ones(2, 3)
+    optimiser.step()
+    optimiser.forget_entries(weight, torch.tensor([1]), torch.tensor([2]))
+    state = optimiser.state[weight]
+    assert (state["mean"][1, 2].item(), state["square"][1, 2].item()) == (0.0, 0.5)
+    assert state["mean"][0, 2].item() != 0

@@ -284,7 +284,7 @@ def _thresholds(group: Group, parameter: Tensor, threshold: Tensor, rows: Rows |
     exempt = group["exempt"]
     if exempt is None:
         return threshold
-    return torch.where(exempt if rows is None else exempt[rows], torch.zeros_like(threshold), threshold)
+    return torch.where(exempt if rows is None else exempt[rows], 0.0, threshold).to(parameter.dtype)
 
 
 def _shrink(group: Group, values: Tensor, threshold: Tensor) -> Tensor:

@@ -14,8 +14,9 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
-from gossamer.models.embeddings import sizing
+from gossamer.models.embeddings.anchor_size import AnchorSize, anchor_size, largest_per_row, without_row
 from gossamer.models.embeddings.packing import pack_transform, unpack_transform
+from gossamer.models.embeddings.sizing import INITIAL_STD
 from gossamer.models.embeddings.slots import csr_from_slots, slots_from_csr, spread_slots
 from gossamer.models.embeddings.sparse_rows import fit_codes
 from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
@@ -59,7 +60,7 @@ class AnchorEmbedding(EmbeddingTable):
         random_state: RandomState = 0,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, padding_idx)
-        size = sizing.anchor_size(num_embeddings, embedding_dim, num_anchors, ratio, num_slots)
+        size = anchor_size(num_embeddings, embedding_dim, num_anchors, ratio, num_slots)
         self.sparse = sparse
         self.orthogonality = check_real("orthogonality", orthogonality, at_least=0)
         generator = numpy_generator(random_state)
@@ -160,7 +161,7 @@ class AnchorEmbedding(EmbeddingTable):
         """Append n ids with fresh rows of T; anchors, other rows and the optimiser's state of them stay as they are."""
         check_int("n", n, at_least=1)
         generator = numpy_generator(random_state)
-        size = sizing.AnchorSize(self.num_anchors, self.num_slots)
+        size = AnchorSize(self.num_anchors, self.num_slots)
         slots = spread_slots(n, self.num_anchors, self.num_slots, generator)
         values, _ = _random_start(n, size, self.embedding_dim, generator)
         self.slots = torch.cat([self.slots, torch.from_numpy(slots).to(self.slots)])
@@ -204,7 +205,7 @@ class AnchorEmbedding(EmbeddingTable):
         wanted = csr_array(related, dtype=np.float32)
         # Heaviest first: related entries (2) before present ones, whose weights are scaled below 1.
         rank = wanted * 2 + present / (1 + abs(present).max())
-        kept = sizing.largest_per_row(rank, self.num_slots)
+        kept = largest_per_row(rank, self.num_slots)
         start = float(self.values.detach().mean()) or 1.0
         weights = present.multiply(kept) + (kept > present.astype(bool)) * np.float32(start)
         slots, values = slots_from_csr(csr_array(weights), self.num_slots)
@@ -301,10 +302,10 @@ class AnchorEmbedding(EmbeddingTable):
     ) -> Self:
         """Return the table whose T·A is close to `weight`: sparse non-negative coding, alternating with anchors."""
         table = check_pretrained(weight)
-        size = sizing.anchor_size(len(table), table.shape[1], num_anchors, ratio, num_slots)
+        size = anchor_size(len(table), table.shape[1], num_anchors, ratio, num_slots)
         anchors, codes = fit_codes(table.cpu().numpy(), size.num_anchors, size.num_slots, random_state=random_state)
         if padding_idx is not None:
-            codes = sizing.without_row(codes, padding_idx)
+            codes = without_row(codes, padding_idx)
         return cls.from_codes(anchors, codes, num_slots=size.num_slots, padding_idx=padding_idx, **options)
 
     @classmethod
@@ -321,13 +322,13 @@ class AnchorEmbedding(EmbeddingTable):
 
 
 def _random_start(
-    num_rows: int, size: sizing.AnchorSize, embedding_dim: int, generator: np.random.Generator
+    num_rows: int, size: AnchorSize, embedding_dim: int, generator: np.random.Generator
 ) -> tuple[Float[np.ndarray, "V S"], Float[np.ndarray, "K D"]]:
-    """Return T ~ |N(0, 2/S)| and A ~ N(0, 1)/√2, so that vectors have unit variance, as nn.Embedding's have.
+    """Return T ~ |N(0, 2/S)| and A ~ N(0, σ²/2), so that vectors start with the variance σ² of every table's.
 
-    E[(Σ_s t_s a_s)²] = S · E[t²] · Var(a) = S · (2/S) · ½ = 1.
+    E[(Σ_s t_s a_s)²] = S · E[t²] · Var(a) = S · (2/S) · σ²/2.
     """
     values = np.abs(generator.standard_normal((num_rows, size.num_slots), dtype=np.float32))
     values *= np.float32(np.sqrt(2 / size.num_slots))
     anchors = generator.standard_normal((size.num_anchors, embedding_dim), dtype=np.float32)
-    return values, anchors * np.float32(np.sqrt(0.5))
+    return values, anchors * np.float32(INITIAL_STD * np.sqrt(0.5))

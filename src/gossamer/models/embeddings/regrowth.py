@@ -60,7 +60,7 @@ class Regrowth:
         self.table.num_updates += 1
         if not self._ids:
             return
-        ids, positions = torch.unique(torch.cat(self._ids), return_inverse=True)  # type: ignore[no-untyped-call]
+        ids, positions = torch.unique(torch.cat(self._ids), return_inverse=True)
         gradients = torch.cat(self._gradients)
         self._ids, self._gradients = [], []
         self.regrow(ids, gradients.new_zeros(len(ids), gradients.shape[1]).index_add_(0, positions, gradients))

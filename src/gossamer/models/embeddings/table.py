@@ -89,7 +89,8 @@ class EmbeddingTable(nn.Module, ABC):
         vectors = self(ids)
         if weights is not None:
             vectors = vectors * weights.unsqueeze(1)
-        return vectors.new_zeros(len(offsets), self.embedding_dim).index_add(0, bags, vectors)
+        sums: Tensor = vectors.new_zeros(len(offsets), self.embedding_dim).index_add(0, bags, vectors)
+        return sums
 
     def penalty(self) -> Float[Tensor, ""]:
         """Return the table's own regulariser, to be added to the summed loss of one epoch; zero for most."""
