@@ -102,9 +102,12 @@ class NumpyTable:
 
     def logits(self, hidden: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B V"]:
         """Return hidden · Eᵀ by way of the anchors: hidden · Aᵀ first, then the sparse T."""
-        codes = csr_array((self.values, self.columns.astype(np.int32), self.indptr), (self.shape[0], len(self.anchors)))
-        scores: np.ndarray = (codes @ (self.anchors @ hidden.T)).T
+        scores: np.ndarray = (self.transform() @ (self.anchors @ hidden.T)).T
         return scores
+
+    def transform(self) -> csr_array:
+        """Return T (V, K)."""
+        return csr_array((self.values, self.columns.astype(np.int32), self.indptr), (self.shape[0], len(self.anchors)))
 
     def _check_ids(self, ids: Any) -> NDArray[np.int64]:
         wanted = np.asarray(ids)
