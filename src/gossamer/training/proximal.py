@@ -211,24 +211,33 @@ class ProximalOptimiser(Optimizer, ABC):
         state = self._state_of(group, parameter, row_sparse=True)
         rows = gradient.indices()[0]
         self._apply_skipped(group, parameter, rows)
-        state["count"][rows] += 1
-        count = _as_column(state["count"][rows], parameter)
+        counts = _take(state["count"], rows) + 1
+        count = _as_column(counts, parameter)
         moments = _moments(state, rows)  # copies
         direction = self.advance(group, moments, count, gradient.values())
         metric = self.metric(group, moments, count)
-        moved = parameter[rows] - group["lr"] * direction / metric
-        parameter[rows] = _shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric, rows))
+        moved = _take(parameter, rows) - group["lr"] * direction / metric
+        shrunk = _shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric, rows))
+        parameter.index_copy_(0, rows, shrunk)
         for name, values in moments.items():
-            state[name][rows] = values
+            state[name].index_copy_(0, rows, values)
+        state["count"].index_copy_(0, rows, counts)
         state["charged"][rows] = group["charged"] + _charge(group)
 
     def _apply_skipped(self, group: Group, parameter: Tensor, rows: Rows) -> None:
         """Bring rows up to the last finished step: one threshold with the sum of those they have skipped."""
         state = self.state[parameter]
-        skipped = _as_column(group["charged"] - state["charged"][rows], parameter).to(parameter.dtype)
-        count = _as_column(state["count"][rows], parameter)
+        owed = group["charged"] - _take(state["charged"], rows)
+        if not bool(owed.any()):  # most often: a lookup has just brought these rows up to date
+            return
+        skipped = _as_column(owed, parameter).to(parameter.dtype)
+        count = _as_column(_take(state["count"], rows), parameter)
         metric = self.metric(group, _moments(state, rows), count)
-        parameter[rows] = _shrink(group, parameter[rows], _thresholds(group, parameter, skipped / metric, rows))
+        shrunk = _shrink(group, _take(parameter, rows), _thresholds(group, parameter, skipped / metric, rows))
+        if isinstance(rows, Tensor):
+            parameter.index_copy_(0, rows, shrunk)
+        else:
+            parameter[rows] = shrunk
         state["charged"][rows] = group["charged"]
 
     def _state_of(self, group: Group, parameter: Tensor, *, row_sparse: bool) -> dict[str, Tensor]:
@@ -267,7 +276,12 @@ def _is_row_sparse(state: dict[str, Tensor]) -> bool:
 
 def _moments(state: dict[str, Tensor], rows: Rows | None = None) -> Moments:
     names = [name for name in state if name not in BOOKKEEPING]
-    return {name: state[name] if rows is None else state[name][rows] for name in names}
+    return {name: state[name] if rows is None else _take(state[name], rows) for name in names}
+
+
+def _take(values: Tensor, rows: Rows) -> Tensor:
+    """Return these rows; `index_select` is several times faster than indexing where rows are narrow."""
+    return values.index_select(0, rows) if isinstance(rows, Tensor) else values[rows]
 
 
 def _charge(group: Group) -> float:
@@ -280,11 +294,11 @@ def _thresholds(group: Group, parameter: Tensor, threshold: Tensor, rows: Rows |
     """Return `threshold` multiplied with a tensor `l1`, and zero where an entry is exempt."""
     if isinstance(group["l1"], Tensor):
         mask = group["l1"].to(parameter).expand_as(parameter)
-        threshold = threshold * (mask if rows is None else mask[rows])
+        threshold = threshold * (mask if rows is None else _take(mask, rows))
     exempt = group["exempt"]
     if exempt is None:
         return threshold
-    return torch.where(exempt if rows is None else exempt[rows], 0.0, threshold).to(parameter.dtype)
+    return torch.where(exempt if rows is None else _take(exempt, rows), 0.0, threshold).to(parameter.dtype)
 
 
 def _shrink(group: Group, values: Tensor, threshold: Tensor) -> Tensor:

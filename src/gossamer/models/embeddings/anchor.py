@@ -91,7 +91,7 @@ class AnchorEmbedding(EmbeddingTable):
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return Σ_s values[i, s] · anchors[slots[i, s]] for each id."""
         self.catch_up(ids)
-        slots = self.slots[ids]
+        slots = self.slots.index_select(0, ids)
         values = functional.embedding(ids, self.values, sparse=self.sparse)
         vectors = combine_anchors(slots, self._switched(slots, values), self.anchors)
         if self.regrowth is not None and self.regrowth.listens and vectors.requires_grad:
