@@ -108,10 +108,10 @@ class Relations:
 
     def are_related(self, first: Sequence[int] | np.ndarray, second: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return whether first[i] and second[i] are related, for object numbers."""
-        # scipy answers one pair per entry, without a dense block; the empty case it refuses.
-        if len(first) == 0:
+        if len(first) == 0:  # which scipy refuses
             return np.zeros(0, dtype=bool)
-        return np.asarray(self.pairs[np.asarray(first), np.asarray(second)], dtype=bool).ravel()
+        # Copies, because scipy wants arrays that it may mark as writeable, and torch's views are not.
+        return np.asarray(self.pairs[np.array(first), np.array(second)], dtype=bool)
 
     def describe(self) -> dict[str, Any]:
         """Return the numbers a person wants to see first."""
