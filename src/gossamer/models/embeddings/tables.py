@@ -13,12 +13,14 @@ from gossamer.models.embeddings.dense import DenseEmbedding
 from gossamer.models.embeddings.hashing import HashEmbedding, QuotientRemainderEmbedding
 from gossamer.models.embeddings.low_rank import LowRankEmbedding
 from gossamer.models.embeddings.mixed_dim import MixedDimEmbedding
+from gossamer.models.embeddings.mixture import AnchorMixture
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.vocabulary import FrequencySelection, TfIdfSelection
 
 _KNOWN: tuple[type[EmbeddingTable], ...] = (
     DenseEmbedding,
     AnchorEmbedding,
+    AnchorMixture,
     LowRankEmbedding,
     HashEmbedding,
     QuotientRemainderEmbedding,
