@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.data import Vocabulary
-from gossamer.data.text import build_sentences, count_words, encode_labels
+from gossamer.data.text import build_sentences, count_words, encode_labels, split_words
 
 TEXTS = ["The ham and the eggs.", "Eggs, eggs and HAM", "", "tea"]
 
@@ -71,3 +71,7 @@ def test_counts_and_sentences_agree(texts: list[str]) -> None:
     sentences = build_sentences(texts, tokenizer=lambda text: text.split())
     assert len(counts) == len(sentences) == len(texts)
     assert counts.matrix.sum() == len(sentences.tokens)
+
+
+def test_words_keep_letters_of_all_scripts_and_single_marks() -> None:
+    assert split_words("Größe_3: ok!!") == ["größe", "3", ":", "ok", "!", "!"]

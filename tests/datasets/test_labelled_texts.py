@@ -3,15 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gossamer.datasets.labelled_texts import LabelledTexts, in_form, numbered_labels, split_words
+from gossamer.datasets.labelled_texts import LabelledTexts, in_form, numbered_labels
 
 TRAIN = LabelledTexts(("The cat sat.", "The dog!"), np.array([0, 1]), ("cats", "dogs"))
 TEST = LabelledTexts(("The bird",), np.array([1]), ("cats", "dogs"))
 
 
-def test_parts_share_the_vocabulary_of_training(monkeypatch):
-    monkeypatch.setattr("gossamer.datasets.labelled_texts.MAX_WORDS", 4)
-    train, test = in_form("sentences", TRAIN, TRAIN), in_form("sentences", TEST, TRAIN)
+def test_parts_share_the_vocabulary_of_training():
+    train, test = (in_form("sentences", part, TRAIN, max_words=4) for part in (TRAIN, TEST))
     assert train.vocabulary == test.vocabulary
     assert test.words(0) == ["the", "<unk>"]
     assert test.labels.tolist() == [1]
@@ -22,13 +21,14 @@ def test_parts_share_the_vocabulary_of_training(monkeypatch):
     assert in_form("texts", TEST, TRAIN) is TEST
 
 
+def test_rare_words_can_be_left_out():
+    frequent = in_form("sentences", TEST, TRAIN, max_words=None, min_count=2)
+    assert list(frequent.vocabulary) == ["<unk>", "the"]
+
+
 def test_an_unknown_form_is_named():
     with pytest.raises(ValueError, match="form must be one of 'sentences', 'counts', 'texts', got 'raw'"):
         in_form("raw", TEST, TRAIN)
-
-
-def test_words_keep_letters_of_all_scripts_and_single_marks():
-    assert split_words("Größe_3: ok!!") == ["größe", "3", ":", "ok", "!", "!"]
 
 
 def test_labels_outside_the_classes_are_refused():

@@ -3,6 +3,7 @@
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions, Split
+from gossamer.data.parts import Parts
 from gossamer.data.sentences import Sentences
 from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
@@ -12,6 +13,7 @@ __all__ = [
     "HeldOut",
     "Interactions",
     "LabelledArrays",
+    "Parts",
     "Sentences",
     "Sequences",
     "Split",

@@ -100,6 +100,15 @@ def build_sentences(
     return Sentences(tokens, offsets, vocabulary, codes, names)
 
 
+def split_words(text: str) -> list[str]:
+    """Return lower-case words, numbers and single punctuation marks.
+
+    >>> split_words("It's 9 o'clock.")
+    ['it', "'", 's', '9', 'o', "'", 'clock', '.']
+    """
+    return re.findall(r"[^\W_]+|[^\w\s]", text.lower())
+
+
 def encode_labels(
     values: Sequence[str], classes: Sequence[str] | None = None
 ) -> tuple[Int32[np.ndarray, " n"], tuple[str, ...]]:

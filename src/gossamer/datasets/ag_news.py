@@ -8,7 +8,7 @@ import io
 from gossamer.core.checks import check_choice
 from gossamer.data import Counts, Sentences
 from gossamer.datasets.dataset import Dataset, DatasetInfo
-from gossamer.datasets.labelled_texts import LabelledTexts, in_form, numbered_labels
+from gossamer.datasets.labelled_texts import MAX_WORDS, LabelledTexts, in_form, numbered_labels
 from gossamer.datasets.source import Download, Files, Source, check_count
 
 ADDRESS = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/HEAD/data/ag_news_csv"
@@ -22,17 +22,21 @@ SOURCE = Source(
 )
 
 
-def load_ag_news(*, part: str = "train", form: str = "sentences") -> Sentences | Counts | LabelledTexts:
+def load_ag_news(
+    *, part: str = "train", form: str = "sentences", max_words: int | None = MAX_WORDS, min_count: int = 1
+) -> Sentences | Counts | LabelledTexts:
     """Return title and description of each article, with its class.
 
-    `part` is "train" or "test"; `form` is "sentences", "counts" or "texts". Where only a part of the 120,000 training
-    articles is on the machine (44,356), that part is the training set.
+    `part` is "train" or "test"; `form` is "sentences", "counts" or "texts". Sentences keep the `max_words` most
+    frequent words (None: all) that occur at least `min_count` times in training. Where only a part of the 120,000
+    training articles is on the machine (44,356), that part is the training set.
     """
     check_choice("part", part, ["train", "test"])
     files = SOURCE.obtain()
     names = ["train.csv"] if "train.csv" in files else ["train_20k.csv", "train_extra.csv"]
     train = _articles(files, names)
-    return in_form(form, train if part == "train" else _articles(files, ["test.csv"]), train)
+    wanted = train if part == "train" else _articles(files, ["test.csv"])
+    return in_form(form, wanted, train, max_words=max_words, min_count=min_count)
 
 
 def _articles(files: Files, names: list[str]) -> LabelledTexts:
@@ -62,5 +66,6 @@ DATASETS = {
         ),
         load_ag_news,
         SOURCE,
+        parts=("train", "test"),
     )
 }

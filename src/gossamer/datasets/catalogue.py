@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +62,8 @@ def load(name: str, **options: Any) -> Any:
     vocabularies. The default is "train", but "all" where people usually split anew (ml-100k, birds, emotions), and
     "valid" where no training text is published (hsvae-dbpedia, hsvae-yahoo).
     """
-    dataset = _find(name)
-    known = inspect.signature(dataset.load).parameters
+    dataset = find(name)
+    known = dataset.options()
     for option in options:
         if option not in known:
             allowed = ", ".join(known) or "none"
@@ -77,14 +76,15 @@ def locate(name: str) -> Path | None:
 
     Built-in data has no files of its own: it lies in Python's standard library.
     """
-    dataset = _find(name)
+    dataset = find(name)
     if dataset.source is None:
         return stdlib.library_directory()
     found = dataset.source.find()
     return None if found is None else found.directory
 
 
-def _find(name: str) -> Dataset:
+def find(name: str) -> Dataset:
+    """Return the entry of a data set: its description, loader, files, parts and options."""
     if name in _DATASETS:
         return _DATASETS[name]
     near = difflib.get_close_matches(str(name), _DATASETS, n=3, cutoff=0.5)

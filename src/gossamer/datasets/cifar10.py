@@ -87,5 +87,6 @@ DATASETS = {
         ),
         load_cifar10,
         SOURCE,
+        parts=("train", "test"),
     )
 }

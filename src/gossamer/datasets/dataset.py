@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,16 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A description, a loader, and where its files come from (None for data that needs no files)."""
+    """A description, a loader, and where its files come from (None for data that needs no files).
+
+    `parts` are the values of the loader's `part` where documents or images come with a split of their own.
+    """
 
     info: DatasetInfo
     load: Callable[..., Any]
     source: Source | None = None
+    parts: tuple[str, ...] = ()
+
+    def options(self) -> list[str]:
+        """Return the names of what can be asked of the loader."""
+        return list(inspect.signature(self.load).parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gossamer.data import Counts, Sentences
 from gossamer.datasets.dataset import Dataset, DatasetInfo
-from gossamer.datasets.labelled_texts import LabelledTexts, in_form, numbered_labels
+from gossamer.datasets.labelled_texts import MAX_WORDS, LabelledTexts, in_form, numbered_labels
 from gossamer.datasets.source import Download, Source, check_count
 
 FILE = "dbpedia_14000_1000perclass.csv"
@@ -23,8 +23,13 @@ SOURCE = Source(
 )
 
 
-def load_dbpedia(*, form: str = "sentences") -> Sentences | Counts | LabelledTexts:
-    """Return 14,000 abstracts, 1,000 per class; `form` is "sentences", "counts" or "texts". There is no split."""
+def load_dbpedia(
+    *, form: str = "sentences", max_words: int | None = MAX_WORDS, min_count: int = 1
+) -> Sentences | Counts | LabelledTexts:
+    """Return 14,000 abstracts, 1,000 per class; `form` is "sentences", "counts" or "texts". There is no split.
+
+    Sentences keep the `max_words` most frequent words (None: all) that occur at least `min_count` times.
+    """
     files = SOURCE.obtain()
     # Not a CSV in the strict sense: texts contain bare commas and quotes, only the first comma separates.
     lines = [line.partition(",") for line in files.read_text(FILE).split("\n") if line]
@@ -35,7 +40,7 @@ def load_dbpedia(*, form: str = "sentences") -> Sentences | Counts | LabelledTex
         raise ValueError(f"{files.paths[FILE]} must have lines of class,text, got others") from None
     labels = numbered_labels(numbers, 0, CLASSES, files.paths[FILE])
     texts = LabelledTexts(tuple(text for _, _, text in lines), labels, CLASSES)
-    return in_form(form, texts, texts)
+    return in_form(form, texts, texts, max_words=max_words, min_count=min_count)
 
 
 DATASETS = {

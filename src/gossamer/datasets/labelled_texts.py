@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gossamer.core.checks import check_choice
 from gossamer.data import Counts, Sentences
-from gossamer.data.readers import build_sentences, count_words
+from gossamer.data.readers import build_sentences, count_words, split_words
 
 FORMS = ("sentences", "counts", "texts")
 MAX_WORDS = 20_000
@@ -29,19 +28,13 @@ class LabelledTexts:
         return len(self.texts)
 
 
-def split_words(text: str) -> list[str]:
-    """Return lower-case words, numbers and single punctuation marks.
-
-    >>> split_words("It's 9 o'clock.")
-    ['it', "'", 's', '9', 'o', "'", 'clock', '.']
-    """
-    return re.findall(r"[^\W_]+|[^\w\s]", text.lower())
-
-
-def in_form(form: str, wanted: LabelledTexts, train: LabelledTexts) -> LabelledTexts | Sentences | Counts:
+def in_form(
+    form: str, wanted: LabelledTexts, train: LabelledTexts, *, max_words: int | None = MAX_WORDS, min_count: int = 1
+) -> LabelledTexts | Sentences | Counts:
     """Return `wanted` as texts, sentences or counts; the vocabulary comes from `train`, so that parts share it.
 
-    Sentences keep the 20,000 most frequent words (the others become `<unk>`), counts the 2,000 most frequent.
+    Sentences keep the `max_words` most frequent words (None: all of them) that occur at least `min_count` times, the
+    others become `<unk>`; counts keep the 2,000 most frequent.
     """
     check_choice("form", form, FORMS)
     if form == "texts":
@@ -50,8 +43,9 @@ def in_form(form: str, wanted: LabelledTexts, train: LabelledTexts) -> LabelledT
         terms = count_words(train.texts, max_terms=MAX_TERMS).terms
         counts = count_words(wanted.texts, vocabulary=terms)
         return replace(counts, labels=wanted.labels, label_names=wanted.label_names)
-    vocabulary = build_sentences(train.texts, max_words=MAX_WORDS, tokenizer=split_words).vocabulary
-    sentences = build_sentences(wanted.texts, vocabulary=vocabulary, tokenizer=split_words)
+    sentences = build_sentences(train.texts, max_words=max_words, min_count=min_count, tokenizer=split_words)
+    if wanted is not train:
+        sentences = build_sentences(wanted.texts, vocabulary=sentences.vocabulary, tokenizer=split_words)
     return replace(sentences, labels=wanted.labels, label_names=wanted.label_names)
 
 

@@ -65,5 +65,6 @@ DATASETS = {
         ),
         load_mnist,
         SOURCE,
+        parts=("train", "test"),
     )
 }

@@ -126,6 +126,7 @@ DATASETS = {
         ),
         load_20news,
         NVDM_SOURCE,
+        parts=tuple(NVDM_SIZES),
     ),
     "20news-raw": Dataset(
         _info(

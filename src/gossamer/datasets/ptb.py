@@ -47,5 +47,6 @@ DATASETS = {
         ),
         load_ptb,
         SOURCE,
+        parts=tuple(NUM_TOKENS),
     )
 }

@@ -1,20 +1,23 @@
 """The door to all readers: files and tables in, containers out."""
 
 from gossamer.data.readers.arff import read_multilabel
+from gossamer.data.readers.documents import read_documents
 from gossamer.data.readers.interactions import read_interactions
 from gossamer.data.readers.text import read_counts, read_sentences, read_vocabulary
 from gossamer.data.tables.opening import read_table
-from gossamer.data.text import build_sentences, count_words
+from gossamer.data.text import build_sentences, count_words, split_words
 from gossamer.data.text_files import read_lines
 
 __all__ = [
     "build_sentences",
     "count_words",
     "read_counts",
+    "read_documents",
     "read_interactions",
     "read_lines",
     "read_multilabel",
     "read_sentences",
     "read_table",
     "read_vocabulary",
+    "split_words",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -20,25 +20,31 @@ USUAL_NAMES = {
 }
 
 
-def find_roles(table: Table, columns: Mapping[str, str | int | None] | None) -> dict[str, str]:
-    """Return the table's column for user, item and, where there is one, rating and time.
+def find_roles(
+    table: Table,
+    columns: Mapping[str, str | int | None] | None,
+    usual_names: Mapping[str, Sequence[str]] = USUAL_NAMES,
+    required: Sequence[str] = ("user", "item"),
+) -> dict[str, str]:
+    """Return the table's column for each required role and, where there is one, for the others.
 
     `columns` maps roles to a name, to a position counted from 0, or to None for "leave it out".
     """
     asked = dict(columns or {})
     for role in asked:
-        if role not in USUAL_NAMES:
-            raise ValueError(f"columns must map {', '.join(USUAL_NAMES)}, got the key {role!r}")
-    roles = {role: _asked_column(table, role, asked[role]) if role in asked else None for role in USUAL_NAMES}
+        if role not in usual_names:
+            raise ValueError(f"columns must map {', '.join(usual_names)}, got the key {role!r}")
+    roles = {role: _asked_column(table, role, asked[role]) if role in asked else None for role in usual_names}
     plain_names = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(table.columns)}
-    for role, usual in USUAL_NAMES.items():
+    for role, usual in usual_names.items():
         if role not in asked:
             roles[role] = next((plain_names[name] for name in usual if name in plain_names), None)
     found = {role: name for role, name in roles.items() if name is not None}
-    for role in ("user", "item"):
+    for role in required:
         if role not in found:
+            what = role if role == "text" else f"{role} ids"
             raise ValueError(
-                f"{table.name} must have a column of {role} ids, got the columns {_listed(table.columns)}; "
+                f"{table.name} must have a column of {what}, got the columns {_listed(table.columns)}; "
                 f"say which with columns={{{role!r}: ...}}"
                 + ("; or header=False where there is no header" * table.is_text)
             )

@@ -1,10 +1,13 @@
 """The door to all splits; each is seeded and leaks nothing of what is held out into training."""
 
+from gossamer.data.splits.documents import split_documents, split_given
 from gossamer.data.splits.random import split_random, split_rows
 from gossamer.data.splits.time import split_global_time, split_user_time
 from gossamer.data.splits.users import split_users, split_users_folds
 
 __all__ = [
+    "split_documents",
+    "split_given",
     "split_global_time",
     "split_random",
     "split_rows",
