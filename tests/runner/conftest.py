@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from document_samples import WordVotes, write_documents
 from runner_samples import write_blocks
+
+from gossamer.models import catalogue
 
 TOML = """# gossamer reproduce tiny
 name = "tiny"
@@ -53,3 +56,16 @@ def tiny_file(tmp_path: Path, blocks_file: Path) -> Path:
     path.parent.mkdir(parents=True)
     path.write_text(TOML.format(data=blocks_file.as_posix()), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def documents_file(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "documents.csv")
+
+
+@pytest.fixture
+def word_votes(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name under which the catalogue has a model of documents for now."""
+    models = catalogue.available() | {"word-votes": WordVotes}
+    monkeypatch.setattr(catalogue, "available", lambda: models)
+    return "word-votes"

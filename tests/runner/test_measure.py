@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gossamer.data.interactions import HeldOut, Interactions, Split
-from gossamer.runner.estimators import find_class, make_estimator
-from gossamer.runner.measure import default_metrics, fit, measure, predicts_ratings, stored_size
+from gossamer.data.text import build_sentences
+from gossamer.runner.estimators import make_estimator
+from gossamer.runner.measure import fit, measure, name_held_out, num_held_out, stored_size
 from gossamer.runner.source import make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 
@@ -42,13 +43,6 @@ def test_a_models_own_measures_may_carry_the_prefix_of_the_part(blocks_file: Pat
         measure(model, split.test, ["rmsle"])
 
 
-def test_models_are_known_by_what_they_do() -> None:
-    assert predicts_ratings(find_class("biased-mf"))
-    assert not predicts_ratings(find_class("ease"))
-    assert default_metrics(find_class("ease")) == ("recall@20", "recall@50", "ndcg@100")
-    assert default_metrics(make_estimator("biased-mf", {}, seed=0)) == ("mse", "mae")
-
-
 def test_a_target_that_the_model_cannot_know_is_a_miss(split: Split) -> None:
     model = make_estimator("popularity", {}, seed=0)
     fit(model, split)
@@ -73,3 +67,34 @@ def test_sizes_count_values_and_bytes_with_indices() -> None:
             return {"data": np.zeros(3, np.float32), "indices": np.zeros(3, np.int32)}
 
     assert stored_size(Stored()) == (3, 24)
+
+
+def test_a_model_that_counts_its_own_size_is_believed() -> None:
+    class Stored:
+        def learned_arrays(self) -> dict[str, np.ndarray]:
+            return {"data": np.zeros(3, np.float32)}
+
+        def num_values(self) -> int:
+            return 2
+
+        def num_bytes(self) -> int:
+            return 7
+
+    assert stored_size(Stored()) == (2, 7)
+    assert measure(Stored(), None, ["bytes", "values"]).values == {"bytes": 7, "values": 2}
+
+
+def test_all_measures_of_a_model_when_none_are_named() -> None:
+    class Judged:
+        def evaluate(self, data: object) -> dict[str, float]:
+            return {"accuracy": 0.5, "objective": float(len(data))}  # type: ignore[arg-type]
+
+    data = build_sentences(["a", "b"])
+    assert measure(Judged(), data, None).values == {"accuracy": 0.5, "objective": 2.0}
+    assert measure(Judged(), data, ["test_accuracy"]).values == {"test_accuracy": 0.5}
+    assert (num_held_out(data), name_held_out(data)) == (2, "2 held-out documents")
+
+
+def test_what_is_held_out_of_users_is_counted(split: Split) -> None:
+    assert num_held_out(split.test) == split.test.target.nnz
+    assert name_held_out(split.test) == "8 held-out users"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from gossamer.runner.outcome import default_split, fit_and_judge
+from gossamer.runner.outcome import fit_and_judge, judge
 from gossamer.runner.source import make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 
@@ -22,11 +20,6 @@ def test_a_model_is_fitted_and_judged(blocks_file: Path) -> None:
 
 def test_without_held_out_data_there_is_nothing_to_judge_by(blocks_file: Path) -> None:
     split = make_split(open_data(DataSpec(str(blocks_file))), SplitSpec("none"))
-    assert fit_and_judge("popularity", split).measured is None
-
-
-def test_models_of_one_kind_share_a_split() -> None:
-    assert default_split(["ease", "als"], 3) == SplitSpec("users", seed=3)
-    assert default_split(["biased-mf"], 0) == SplitSpec("random", seed=0)
-    with pytest.raises(ValueError, match="models must all recommend or all predict ratings, got biased-mf beside ease"):
-        default_split(["ease", "biased-mf"], 0)
+    outcome = fit_and_judge("popularity", split)
+    assert outcome.measured is None
+    assert judge(outcome.estimator, split.train[:0]) is None

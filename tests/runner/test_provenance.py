@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from document_samples import write_documents
 from runner_samples import write_blocks
 
 from gossamer.runner.provenance import Origin, open_origin, read_origin, reopen
@@ -54,3 +55,17 @@ def test_other_data_are_filtered_and_split_in_the_same_way(
 def test_a_model_without_memory_says_so(config: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="the model must remember its data, as one saved by `gossamer fit` does"):
         read_origin(config)
+
+
+def test_documents_are_opened_again_and_others_are_all_judged(
+    documents_file: Path, tmp_path: Path, word_votes: str
+) -> None:
+    columns = {"text": "body", "label": "topic"}
+    spec, split = DataSpec(str(documents_file), {"form": "sentences"}, columns), SplitSpec("rows", seed=2)
+    config = {"provenance": Origin(word_votes, spec, split, open_data(spec).fingerprint()).as_json()}
+    _, data, parts = reopen(config)
+    assert parts.test.fingerprint() == make_split(data, split).test.fingerprint()
+    other = write_documents(tmp_path / "other.csv", 10)
+    origin, data, parts = reopen(config, str(other))
+    assert origin.data.options == {"form": "sentences"}
+    assert (len(parts.train), len(parts.test)) == (0, 10)

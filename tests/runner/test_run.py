@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from gossamer.runner import machine, run
-from gossamer.runner.experiment import Experiment, read_experiment
-from gossamer.runner.records import Record, read_record, record_path
+from gossamer.runner.experiment import Experiment, Row, read_experiment
+from gossamer.runner.records import Record, read_record, record_path, write_record
 from gossamer.runner.run import data_are_here, run_experiment, run_in_own_process, run_row
+from gossamer.runner.specs import DataSpec, SearchSpec, SplitSpec
 
 
 @pytest.fixture
@@ -64,6 +65,31 @@ def test_a_wrong_setting_is_found_before_the_data_are_read(experiment: Experimen
     lost = replace(experiment, data=replace(experiment.data, name="nowhere.csv"))
     with pytest.raises(ValueError, match="popularity has no setting 'wieghted'"):
         run_row(lost, row, 0)
+
+
+def test_documents_have_records_like_interactions(
+    experiment: Experiment, documents_file: Path, word_votes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "family_of", lambda _: "linear")  # the model of this test lives in no family
+    row = Row("votes", "votes", word_votes, search=SearchSpec("grid", "test_accuracy", {"smoothing": [0.1, 1.0]}, 2))
+    options, columns = {"form": "sentences"}, {"text": "body", "label": "topic"}
+    documents = replace(
+        experiment,
+        metrics=("test_accuracy", "values", "bytes"),
+        data=DataSpec(str(documents_file), options, columns),
+        split=SplitSpec("rows", {"fractions": [0.5, 0.25, 0.25]}),
+    )
+    record = run_row(documents, row, 1)
+    assert record.metrics["test_accuracy"] == 1.0
+    assert record.metrics["bytes"] == 1234
+    assert record.metrics["values"] == 2 * record.split["num_words"]
+    assert record.search is not None
+    assert record.search["trials"][0]["value"] == 1.0
+    assert record.split["seed"] == 1
+    assert len(record.data["checksum"]) == 64
+    path = record_path(documents, row, 1)
+    write_record(record, path)
+    assert read_record(path) == record
 
 
 def test_records_are_written_once_for_the_same_code(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from gossamer import datasets
-from gossamer.data.interactions import Interactions
+from gossamer.data import Interactions, Parts, Sentences
+from gossamer.data.text import build_sentences
+from gossamer.datasets import catalogue
+from gossamer.datasets.dataset import Dataset
+from gossamer.datasets.labelled_texts import LabelledTexts, in_form
 from gossamer.runner.source import is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 
@@ -79,6 +83,72 @@ def test_arguments_reach_the_split(data: Interactions) -> None:
     random = make_split(data, SplitSpec("random", {"fractions": [0.5, 0.5]}))
     assert random.valid is None
     assert random.train.nnz == data.nnz // 2
+
+
+def test_documents_of_a_file(documents_file: Path) -> None:
+    columns = {"text": "body", "label": "topic"}
+    data = open_data(DataSpec(str(documents_file), {"form": "sentences", "min_count": 2}, columns))
+    assert isinstance(data, Sentences)
+    assert data.words(0) == ["the", "ham", "eggs", ",", "no", "<unk>", "."]
+    parts = make_split(data, SplitSpec("rows", {"fractions": [0.5, 0.25, 0.25]}), 3)
+    assert isinstance(parts, Parts)
+    assert (len(parts.train), len(parts.valid), len(parts.test)) == (40, 20, 20)
+    assert parts.description["seed"] == 3
+    whole = make_split(data, SplitSpec("none"))
+    assert (len(whole.train), whole.valid, len(whole.test)) == (80, None, 0)
+    with pytest.raises(ValueError, match="a file of sentences has no option 'max_word'"):
+        open_data(DataSpec(str(documents_file), {"form": "sentences", "max_word": 2}))
+    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', got 'counts'"):
+        open_data(DataSpec(str(documents_file), {"form": "counts"}))
+
+
+def published(**parts: list[str]) -> Dataset:
+    """Return a data set that was published in parts."""
+    texts = {
+        name: LabelledTexts(tuple(part), np.arange(len(part)) % 2, ("even", "odd")) for name, part in parts.items()
+    }
+
+    def load(*, part: str = "train", form: str = "sentences") -> object:
+        return in_form(form, texts[part], texts["train"])
+
+    return Dataset(datasets.available()["ag_news"], load, parts=tuple(parts))
+
+
+def test_parts_as_they_were_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = [f"all w{number} of it" for number in range(40)]
+    entry = published(train=[*train, "Wi-Fi"], test=["wifi!", "all new"])
+    monkeypatch.setitem(catalogue._DATASETS, "mine", entry)
+    spec, division = DataSpec("mine"), SplitSpec("given", {"valid_fraction": 0.25})
+    given = open_data(spec, division)
+    assert given.description == {"dropped_repeats": 1}, "which the sentences do not tell, as 'wifi' is not in training"
+    parts = make_split(given, division)
+    assert (len(parts.train), len(parts.valid), len(parts.test)) == (30, 10, 2)
+    assert parts.description["dropped_repeats"] == 1
+    assert parts.test.words(1) == ["all", "<unk>"]
+    monkeypatch.setitem(catalogue._DATASETS, "mine", published(train=train, valid=["w1"], test=["new"]))
+    assert len(make_split(open_data(spec, SplitSpec("given")), SplitSpec("given")).valid) == 1
+
+
+def test_what_documents_and_interactions_cannot_share_is_said(data: Interactions) -> None:
+    with pytest.raises(ValueError, match="data must have parts of their own to be split by 'given', got 'stdlib-docs'"):
+        open_data(DataSpec("stdlib-docs"), SplitSpec("given"))
+    with pytest.raises(ValueError, match="options must leave out part, because 'given' loads all of them"):
+        open_data(DataSpec("ptb", {"part": "test"}), SplitSpec("given"))
+    with pytest.raises(ValueError, match="data must come in parts to be split by 'given', got Interactions"):
+        make_split(data, SplitSpec("given"))
+    with pytest.raises(ValueError, match="data must be documents to be split by 'rows', got interactions"):
+        make_split(data, SplitSpec("rows"))
+    with pytest.raises(ValueError, match="data must be interactions to be split by 'users', got Sentences"):
+        make_split(build_sentences(["a"]), SplitSpec("users"))
+
+
+@pytest.mark.data
+def test_repeats_of_ag_news_are_dropped() -> None:
+    spec, division = DataSpec("ag_news", {"max_words": 100_000}), SplitSpec("given", {"valid_fraction": 0.1})
+    parts = make_split(open_data(spec, division), division)
+    assert parts.description["dropped_repeats"] == 4
+    assert len(parts.test) == 7_600
+    assert len(parts.train) + len(parts.valid) == 44_352
 
 
 def test_splits_by_time(data: Interactions) -> None:

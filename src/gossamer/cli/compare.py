@@ -10,12 +10,14 @@ import typer
 from gossamer.cli.options import (
     AsJson,
     Columns,
+    DataOptions,
     MinPerItem,
     MinPerUser,
     MinRating,
     Seed,
     Split,
     parse_columns,
+    parse_options,
 )
 
 EXAMPLES = "Example: [bold]gossamer compare stdlib-usage popularity item-knn ease --out report.html[/bold]"
@@ -25,6 +27,7 @@ def run(
     data: Annotated[str, typer.Argument(help="A data set of `gossamer data list`, or a file.")],
     models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Models to compare.")],
     columns: Columns = None,
+    options: DataOptions = None,
     split: Split = None,
     min_rating: MinRating = None,
     min_per_user: MinPerUser = None,
@@ -36,21 +39,24 @@ def run(
     """Train models with their default settings on one split and put their metrics side by side."""
     from gossamer.cli.printing import print_json, print_line, print_table
     from gossamer.cli.reporting import comparison_rows, write_models_report
-    from gossamer.runner.outcome import default_split, fit_and_judge
+    from gossamer.runner.measure import name_held_out
+    from gossamer.runner.outcome import fit_and_judge
     from gossamer.runner.provenance import Origin
     from gossamer.runner.source import make_split, open_data
     from gossamer.runner.specs import DataSpec, SplitSpec
+    from gossamer.runner.tasks import data_for, default_split
 
-    division = default_split(models, seed) if split is None else SplitSpec(split, seed=seed)
-    source = DataSpec(data, {}, parse_columns(columns), min_rating, min_per_user, min_per_item)
-    opened = open_data(source)
+    division = default_split(models, seed, data) if split is None else SplitSpec(split, seed=seed)
+    source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
+    source = data_for(models, source)
+    opened = open_data(source, division)
     parts = make_split(opened, division)
     outcomes = [fit_and_judge(model, parts, seed=seed) for model in dict.fromkeys(models)]
     rows = comparison_rows(outcomes)
     if as_json:
         print_json({"data": source.as_json(), "split": parts.description, "models": rows})
     else:
-        print_table(rows, title=f"{data}, {len(parts.test)} held-out users")
+        print_table(rows, title=f"{data}, {name_held_out(parts.test)}")
     if out is not None:
         origin = Origin(", ".join(models), source, division, opened.fingerprint())
         title = f"{len(outcomes)} models on {data}"

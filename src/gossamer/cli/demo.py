@@ -22,10 +22,11 @@ def run(
     from gossamer.cli.printing import print_line, print_table
     from gossamer.cli.reporting import comparison_rows, write_models_report
     from gossamer.runner.answers import recommended, user_row
-    from gossamer.runner.outcome import default_split, fit_and_judge
+    from gossamer.runner.outcome import fit_and_judge
     from gossamer.runner.provenance import Origin
     from gossamer.runner.source import make_split, open_data
     from gossamer.runner.specs import DataSpec
+    from gossamer.runner.tasks import default_split
 
     source, division = DataSpec(DATA), default_split(MODELS, seed)
     data = open_data(source)

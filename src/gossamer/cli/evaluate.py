@@ -27,12 +27,15 @@ def run(
     """Judge a saved model on what its split held out, or on other data divided in the same way."""
     from gossamer.cli.printing import print_json, print_table
     from gossamer.persistence import read_artifact
-    from gossamer.runner.measure import default_metrics, measure
+    from gossamer.runner.measure import name_held_out
+    from gossamer.runner.outcome import judge
     from gossamer.runner.provenance import reopen
 
     loaded = read_artifact(artifact)
     origin, _, split = reopen(loaded.config, data)
-    measured = measure(loaded.estimator, split.test, default_metrics(loaded.estimator))
+    measured = judge(loaded.estimator, split.test)
+    if measured is None:
+        raise ValueError(f"{artifact} must have held something out, got a model of everything; name other --data")
     if as_json:
         print_json(
             {
@@ -48,4 +51,4 @@ def run(
             {"metric": name, "value": value, "standard error": measured.standard_error.get(name)}
             for name, value in measured.values.items()
         ]
-        print_table(rows, title=f"{origin.model} on {origin.data.name}, {len(split.test)} held-out users")
+        print_table(rows, title=f"{origin.model} on {origin.data.name}, {name_held_out(split.test)}")

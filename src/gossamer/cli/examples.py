@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import Interactions, Split
 from gossamer.report.recommender import Example
 from gossamer.runner.answers import item_names, recommended, user_row
 from gossamer.runner.outcome import Outcome
+from gossamer.runner.source import Division
 
 NUM_USERS, NUM_ITEMS = 3, 8
 
 
-def examples_of(
-    outcomes: Sequence[Outcome], data: Interactions, split: Split, users: Sequence[str] = ()
-) -> list[Example]:
+def examples_of(outcomes: Sequence[Outcome], data: Any, split: Division, users: Sequence[str] = ()) -> list[Example]:
     """Return examples for `users` from all that is known of them, or for held-out users from their history alone."""
     able = [outcome for outcome in outcomes if isinstance(outcome.estimator, Recommender)]
-    if not able:
+    if not able or not isinstance(split, Split):
         return []
     if users:
         return [_example(user, able, data, None) for user in users]

@@ -10,12 +10,14 @@ import typer
 from gossamer.cli.options import (
     Columns,
     Data,
+    DataOptions,
     MinPerItem,
     MinPerUser,
     MinRating,
     Seed,
     Split,
     parse_columns,
+    parse_options,
     parse_settings,
 )
 
@@ -34,6 +36,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory to save the model in.")],
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, as key=value.")] = None,
     columns: Columns = None,
+    options: DataOptions = None,
     split: Split = None,
     min_rating: MinRating = None,
     min_per_user: MinPerUser = None,
@@ -44,16 +47,18 @@ def run(
     """Train a model, judge it on held-out data and save it."""
     from gossamer.cli.printing import print_line, print_table
     from gossamer.runner.estimators import make_estimator
-    from gossamer.runner.outcome import default_split, fit_and_judge
+    from gossamer.runner.outcome import fit_and_judge
     from gossamer.runner.provenance import Origin
     from gossamer.runner.source import make_split, open_data
     from gossamer.runner.specs import DataSpec, SplitSpec
+    from gossamer.runner.tasks import data_for, default_split
 
     chosen = parse_settings(settings)
     make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
-    source = DataSpec(data, {}, parse_columns(columns), min_rating, min_per_user, min_per_item)
-    division = default_split([model], seed) if split is None else SplitSpec(split, seed=seed)
-    opened = open_data(source)
+    source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
+    source = data_for([model], source)
+    division = default_split([model], seed, data) if split is None else SplitSpec(split, seed=seed)
+    opened = open_data(source, division)
     outcome = fit_and_judge(model, make_split(opened, division), settings=chosen, seed=seed, device=device)
     metrics = {} if outcome.measured is None else outcome.measured.values
     origin = Origin(model, source, division, opened.fingerprint())

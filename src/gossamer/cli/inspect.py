@@ -21,16 +21,12 @@ def run(
     from gossamer.cli.printing import print_line
     from gossamer.cli.reporting import write_models_report
     from gossamer.persistence import read_artifact
-    from gossamer.runner.measure import default_metrics, measure
-    from gossamer.runner.outcome import Outcome
+    from gossamer.runner.outcome import Outcome, judge
     from gossamer.runner.provenance import reopen
 
     loaded = read_artifact(artifact)
     origin, opened, split = reopen(loaded.config, data)
-    measured = None
-    if split.test.target.nnz:
-        measured = measure(loaded.estimator, split.test, default_metrics(loaded.estimator))
-    outcome = Outcome(origin.model, loaded.estimator, None, measured)
+    outcome = Outcome(origin.model, loaded.estimator, None, judge(loaded.estimator, split.test))
     title = f"{origin.model} on {origin.data.name}"
     write_models_report(out, title=title, data=opened, split=split, outcomes=[outcome], origin=origin)
     print_line(f"wrote {out}")

@@ -11,11 +11,16 @@ import typer
 Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossamer data list`) or a file.")]
 Split = Annotated[
     str | None,
-    typer.Option(help="users, random, user-time, global-time or none; by default what suits the model."),
+    typer.Option(
+        help="users, random, user-time or global-time; rows or given for documents; or none. By default what suits."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(help="Name of a file's column, as user=userId; for user, item, rating and time."),
+    typer.Option(help="Name of a file's column, as user=userId; for user, item, rating, time, text and label."),
+]
+DataOptions = Annotated[
+    list[str] | None, typer.Option("--option", help="An option of the data, as form=counts or max_words=50000.")
 ]
 MinRating = Annotated[float | None, typer.Option(help="Keep only interactions rated at least this.")]
 MinPerUser = Annotated[int | None, typer.Option(help="Keep only users with at least so many items.")]
@@ -31,13 +36,22 @@ def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
     >>> parse_settings(["l2=10", "solver=cg", "flag=true"])
     {'l2': 10, 'solver': 'cg', 'flag': True}
     """
-    settings: dict[str, Any] = {}
-    for key, value in parse_pairs("--set", pairs).items():
+    return _parse_values("--set", pairs)
+
+
+def parse_options(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """Read options of data, as settings are read."""
+    return _parse_values("--option", pairs)
+
+
+def _parse_values(option: str, pairs: Sequence[str] | None) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in parse_pairs(option, pairs).items():
         try:
-            settings[key] = json.loads(value)
+            values[key] = json.loads(value)
         except ValueError:
-            settings[key] = value
-    return settings
+            values[key] = value
+    return values
 
 
 def parse_pairs(option: str, pairs: Sequence[str] | None) -> dict[str, str]:
@@ -57,6 +71,6 @@ def parse_columns(pairs: Sequence[str] | None) -> dict[str, str]:
     """Read the column map of a file."""
     columns = parse_pairs("--columns", pairs)
     for role in columns:
-        if role not in ("user", "item", "rating", "time"):
-            raise ValueError(f"--columns must name user, item, rating or time, got {role!r}")
+        if role not in ("user", "item", "rating", "time", "text", "label"):
+            raise ValueError(f"--columns must name user, item, rating, time, text or label, got {role!r}")
     return columns

@@ -8,13 +8,13 @@ from typing import Any
 
 from gossamer.cli.examples import examples_of
 from gossamer.core.protocols import Explainer
-from gossamer.data.interactions import Interactions, Split
 from gossamer.report.page import write_report
 from gossamer.report.recommender import ModelResult, recommender_report
 from gossamer.runner.machine import commit, versions
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.provenance import Origin
+from gossamer.runner.source import Division
 
 
 def comparison_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
@@ -31,8 +31,8 @@ def write_models_report(
     path: Path,
     *,
     title: str,
-    data: Interactions,
-    split: Split,
+    data: Any,
+    split: Division,
     outcomes: Sequence[Outcome],
     origin: Origin,
     users: Sequence[str] = (),

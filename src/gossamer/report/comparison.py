@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import TypeAlias
 
-from gossamer.data import Split
+from gossamer.data import Parts, Split
 from gossamer.metrics.evaluation import RankingScores, paired_difference
 from gossamer.report.blocks import Block, Estimate, Figure, Section, Table
 from gossamer.report.figures import metric_intervals
@@ -19,7 +19,7 @@ _LOWER_IS_BETTER = ("mse", "mae", "rmse", "loss", "perplexity", "error")
 _UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
-def comparison_section(scores: Mapping[str, Scores], split: Split | None = None) -> Section | None:
+def comparison_section(scores: Mapping[str, Scores], split: Split | Parts | None = None) -> Section | None:
     """Compare models by name: a table with 95 % intervals, drawings of them, and differences user by user."""
     estimates = {name: found for name, values in scores.items() if (found := estimates_of(values))}
     if not estimates:

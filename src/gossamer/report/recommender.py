@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gossamer.data import Interactions, Split
+from gossamer.data import Interactions, Parts, Split
 from gossamer.report.blocks import Block, Cell, Facts, Figure, Fold, Hit, Section, Table, Text
 from gossamer.report.comparison import Scores, comparison_section
 from gossamer.report.data_summary import data_section
@@ -48,7 +48,7 @@ def recommender_report(
     *,
     title: str,
     data: Interactions | None,
-    split: Split | None,
+    split: Split | Parts | None,
     models: Mapping[str, ModelResult],
     examples: Sequence[Example] = (),
     provenance: Mapping[str, Any] | None = None,
@@ -142,7 +142,7 @@ def _learned_section(models: Mapping[str, ModelResult]) -> Section | None:
 
 
 def _provenance_section(
-    models: Mapping[str, ModelResult], split: Split | None, provenance: Mapping[str, Any]
+    models: Mapping[str, ModelResult], split: Split | Parts | None, provenance: Mapping[str, Any]
 ) -> Section | None:
     blocks: list[Block] = [Facts(provenance)] if provenance else []
     if split is not None:

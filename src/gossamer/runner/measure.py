@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.core.protocols import Predictor, Recommender
-from gossamer.data.interactions import HeldOut, Split
+from gossamer.core.protocols import Recommender
+from gossamer.data.interactions import HeldOut
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import RankingScores, evaluate_ranking
+from gossamer.runner.source import Division
 
-RANKING_METRICS = ("recall@20", "recall@50", "ndcg@100")
-RATING_METRICS = ("mse", "mae")
 SIZE_METRICS = ("values", "bytes")
 
 
@@ -29,29 +28,23 @@ class Measured:
     ranking: RankingScores | None = None
 
 
-def predicts_ratings(estimator: Any) -> bool:
-    """Say whether a model, or its class, is judged by the ratings it predicts rather than by what it recommends."""
-    return isinstance(estimator, Predictor) or (isinstance(estimator, type) and hasattr(estimator, "predict"))
-
-
-def default_metrics(estimator: Any) -> tuple[str, ...]:
-    """Return the metrics a model is judged by when nobody names any."""
-    return RATING_METRICS if predicts_ratings(estimator) else RANKING_METRICS
-
-
-def fit(estimator: Any, split: Split) -> float:
+def fit(estimator: Any, split: Division) -> float:
     """Fit on the training part, with the validation part for what the model itself chooses; return the seconds."""
     start = time.perf_counter()
     estimator.fit(split.train, validation=split.valid)
     return time.perf_counter() - start
 
 
-def measure(estimator: Any, held_out: HeldOut, metrics: Sequence[str]) -> Measured:
-    """Return the named metrics of a fitted model on held-out data.
+def measure(estimator: Any, held_out: Any, metrics: Sequence[str] | None) -> Measured:
+    """Return the named metrics of a fitted model on held-out interactions or documents.
 
     Names with an @ are ranking metrics over users, `values` and `bytes` what the model stores; any other is one of
-    the model's own `evaluate`, with or without the prefix `test_`.
+    the model's own `evaluate`, with or without the prefix `test_`. None asks for all of `evaluate`.
     """
+    own: dict[str, float] = {}
+    if metrics is None:
+        own = estimator.evaluate(held_out)
+        metrics = list(own)
     ranking_names = [name for name in metrics if "@" in name]
     own_names = [name for name in metrics if "@" not in name and name not in SIZE_METRICS]
     found: dict[str, float] = {}
@@ -63,7 +56,7 @@ def measure(estimator: Any, held_out: HeldOut, metrics: Sequence[str]) -> Measur
         ranking = evaluate_ranking(estimator.recommend, held_out.over_items(items), ranking_names)
         found |= ranking.mean()
     if own_names:
-        own = estimator.evaluate(held_out)
+        own = own or estimator.evaluate(held_out)
         for name in own_names:
             if name.removeprefix("test_") not in own:
                 raise ValueError(f"metrics must be names with an @ or one of {', '.join(own)}, got {name!r}")
@@ -75,13 +68,27 @@ def measure(estimator: Any, held_out: HeldOut, metrics: Sequence[str]) -> Measur
     return Measured(values, {name: error for name, error in errors.items() if math.isfinite(error)}, ranking)
 
 
+def name_held_out(held_out: Any) -> str:
+    """Say what a model is judged on, such as "760 held-out documents"."""
+    return f"{len(held_out):,} held-out {'users' if isinstance(held_out, HeldOut) else 'documents'}"
+
+
+def num_held_out(held_out: Any) -> int:
+    """Return how many interactions or documents there are to be judged on."""
+    return held_out.target.nnz if isinstance(held_out, HeldOut) else len(held_out)
+
+
 def stored_size(estimator: Any) -> tuple[int, int]:
     """Return how many numbers a fitted model stores and its bytes.
 
-    Indices of sparse matrices count as bytes, not as values; a model that knows better has `num_values()`.
+    Indices of sparse matrices count as bytes, not as values; a model that knows better has `num_values()` and
+    `num_bytes()`.
     """
     arrays: dict[str, np.ndarray] = estimator.learned_arrays()
     num_values = sum(array.size for array in arrays.values() if array.dtype.kind == "f")
     if hasattr(estimator, "num_values"):
         num_values = int(estimator.num_values())
-    return num_values, sum(array.nbytes for array in arrays.values())
+    num_bytes = sum(array.nbytes for array in arrays.values())
+    if hasattr(estimator, "num_bytes"):
+        num_bytes = int(estimator.num_bytes())
+    return num_values, num_bytes

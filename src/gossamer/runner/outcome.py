@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gossamer.data.interactions import Split
-from gossamer.runner.estimators import find_class, make_estimator
-from gossamer.runner.measure import Measured, default_metrics, fit, measure, predicts_ratings
-from gossamer.runner.specs import SplitSpec
+from gossamer.runner.estimators import make_estimator
+from gossamer.runner.measure import Measured, fit, measure, num_held_out
+from gossamer.runner.source import Division
+from gossamer.runner.tasks import default_metrics
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Outcome:
 
 def fit_and_judge(
     model: str,
-    split: Split,
+    split: Division,
     *,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -34,17 +34,11 @@ def fit_and_judge(
     """Fit a model of the catalogue on a split's training part and judge it on the test part."""
     estimator = make_estimator(model, settings or {}, seed=seed, device=device)
     seconds = fit(estimator, split)
-    if split.test.target.nnz == 0:
-        return Outcome(model, estimator, seconds, None)
-    return Outcome(model, estimator, seconds, measure(estimator, split.test, metrics or default_metrics(estimator)))
+    return Outcome(model, estimator, seconds, judge(estimator, split.test, metrics))
 
 
-def default_split(models: Sequence[str], seed: int) -> SplitSpec:
-    """Return the split these models are judged by: held-out users for recommenders, held-out ratings for predictors."""
-    rating_models = [model for model in models if predicts_ratings(find_class(model))]
-    if rating_models and len(rating_models) < len(models):
-        others = ", ".join(model for model in models if model not in rating_models)
-        raise ValueError(
-            f"models must all recommend or all predict ratings, got {', '.join(rating_models)} beside {others}"
-        )
-    return SplitSpec("random" if rating_models else "users", seed=seed)
+def judge(estimator: Any, held_out: Any, metrics: Sequence[str] | None = None) -> Measured | None:
+    """Measure a fitted model by the metrics named, or by those that suit it; None where nothing was held out."""
+    if num_held_out(held_out) == 0:
+        return None
+    return measure(estimator, held_out, default_metrics(estimator) if metrics is None else metrics)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gossamer.data.interactions import Split
-from gossamer.runner.source import make_split, open_data
+from gossamer.data.interactions import Interactions
+from gossamer.data.parts import Parts
+from gossamer.runner.source import Division, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
+from gossamer.runner.tasks import data_for
 
 logger = logging.getLogger(__name__)
 
@@ -55,19 +57,29 @@ def open_origin(config: Mapping[str, Any], name: str | None = None) -> tuple[Ori
     Data that are no longer what the model was trained on are used, with a warning.
     """
     origin = read_origin(config)
-    if name is not None and name != origin.data.name:
-        origin = replace(origin, data=replace(origin.data, name=name, options={}), fingerprint=None)
-    data = open_data(origin.data)
+    if _is_other(origin, name):
+        other = data_for([origin.model], replace(origin.data, name=str(name), options={}))
+        return replace(origin, data=other, fingerprint=None), open_data(other)
+    data = open_data(origin.data, origin.split)
     if origin.fingerprint is not None and data.fingerprint() != origin.fingerprint:
         logger.warning(
-            "%s has changed since the model was trained: it is divided differently now, and users the model has "
-            "learned from may be among those held out",
+            "%s has changed since the model was trained: it is divided differently now, and what the model has "
+            "learned from may be among what is held out",
             origin.data.name,
         )
     return origin, data
 
 
-def reopen(config: Mapping[str, Any], name: str | None = None) -> tuple[Origin, Any, Split]:
-    """Open the data of an artifact, or the data called `name`, and divide them as the training data were divided."""
+def reopen(config: Mapping[str, Any], name: str | None = None) -> tuple[Origin, Any, Division]:
+    """Open the data of an artifact, or the data called `name`, and divide them as the training data were divided.
+
+    Other documents than those of the artifact are not divided: the model has seen none of them, and all are test data.
+    """
     origin, data = open_origin(config, name)
+    if _is_other(read_origin(config), name) and not isinstance(data, Interactions):
+        return origin, data, Parts(data[:0], None, data, {"kind": "whole"})
     return origin, data, make_split(data, origin.split)
+
+
+def _is_other(origin: Origin, name: str | None) -> bool:
+    return name is not None and name != origin.data.name

@@ -13,14 +13,13 @@ from typing import Any
 
 from gossamer import datasets
 from gossamer.core.progress import progress_is_shown, show_progress
-from gossamer.data.interactions import Split
 from gossamer.runner import machine, peers
 from gossamer.runner.estimators import family_of, make_estimator
 from gossamer.runner.experiment import Experiment, Row
 from gossamer.runner.measure import fit, measure
 from gossamer.runner.records import Record, read_record, record_path, spec_hash, write_record
 from gossamer.runner.search import choose
-from gossamer.runner.source import is_file, make_split, open_data
+from gossamer.runner.source import Division, is_file, make_split, open_data
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     code = spec_hash(experiment, row, machine.code_hash(family_of(row.model)))
     commit, dirty = machine.commit()
     make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
-    data = open_data(experiment.data)
+    data = open_data(experiment.data, experiment.split)
     split = make_split(data, experiment.split, seed)
     settings, trace = _searched(row, seed, split)
     machine.reset_peak_rss()
@@ -112,7 +111,7 @@ def show_progress_here(shown: bool) -> None:
     show_progress(shown).__enter__()
 
 
-def _searched(row: Row, seed: int, split: Split) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def _searched(row: Row, seed: int, split: Division) -> tuple[dict[str, Any], dict[str, Any] | None]:
     if row.search is None:
         return dict(row.settings), None
     metric, valid = row.search.metric, split.valid

@@ -11,7 +11,7 @@ from gossamer.core.progress import track
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.runner.specs import SearchSpec
 
-LOWER_IS_BETTER = ("mse", "mae", "perplexity", "loss", "nll")
+LOWER_IS_BETTER = ("mse", "mae", "perplexity", "loss", "nll", "objective")
 
 
 def propose(search: SearchSpec, seed: int) -> list[dict[str, Any]]:

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gossamer import datasets
+from gossamer.core.checks import check_choice
 from gossamer.data.filters import filter_min_counts, keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions, Split
-from gossamer.data.readers import read_interactions
-from gossamer.data.splits import split_global_time, split_random, split_user_time, split_users
-from gossamer.runner.specs import DataSpec, SplitSpec
+from gossamer.data.parts import Parts
+from gossamer.data.readers import read_documents, read_interactions
+from gossamer.data.sentences import Sentences
+from gossamer.data.splits import (
+    split_documents,
+    split_given,
+    split_global_time,
+    split_random,
+    split_user_time,
+    split_users,
+)
+from gossamer.data.splits.documents import find_repeats
+from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
+
+Division: TypeAlias = Split | Parts  # interactions held out of users, or documents in parts
+
+FILE_FORMS = {Interactions: "interactions", Sentences: "sentences"}  # what a file can be read as
 
 _SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
@@ -31,16 +46,18 @@ def is_file(name: str) -> bool:
     return name not in datasets.available() and (Path(name).exists() or "/" in name or "\\" in name or "." in name)
 
 
-def open_data(spec: DataSpec) -> Any:
-    """Load a data set by name, or interactions from a file, and keep what the spec says of them."""
+def open_data(spec: DataSpec, split: SplitSpec | None = None) -> Any:
+    """Load a data set by name, or read a file, and keep what the spec says of it.
+
+    For the split "given" the answer is `Parts`: training, test and, where it is published, validation documents.
+    """
     if is_file(spec.name):
-        if spec.options:
-            raise ValueError(f"options must be left out for a file, got {spec.options!r}")
-        data: Any = read_interactions(spec.name, columns=spec.columns or None)
+        data: Any = _read_file(spec)
     else:
         if spec.columns:
             raise ValueError(f"columns must be left out for the data set {spec.name!r}, got {spec.columns!r}")
-        data = datasets.load(spec.name, **spec.options)
+        is_given = split is not None and split.kind == "given"
+        data = _load_parts(spec) if is_given else datasets.load(spec.name, **spec.options)
     if spec.min_rating is None and spec.min_per_user is None and spec.min_per_item is None:
         return data
     if not isinstance(data, Interactions):
@@ -53,16 +70,55 @@ def open_data(spec: DataSpec) -> Any:
     return data
 
 
-def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Split:
-    """Divide interactions as the spec says; its own seed, where it has one, is used rather than `seed`.
+def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
+    """Divide data as the spec says; its own seed, where it has one, is used rather than `seed`.
 
-    "none" holds nothing out: everything is training data, as for a model that goes into service.
+    "none" holds nothing out: everything is training data, as for a model that goes into service. "rows" and "given" are
+    for documents, the others for interactions.
     """
+    random_state = seed if spec.seed is None else spec.seed
+    if spec.kind == "given":
+        if not isinstance(data, Parts):
+            raise ValueError(f"data must come in parts to be split by 'given', got {type(data).__name__}; use 'rows'")
+        return split_given(data, **spec.arguments, random_state=random_state)
     if not isinstance(data, Interactions):
-        raise ValueError(f"data must be interactions to be split by {spec.kind!r}, got {type(data).__name__}")
+        if spec.kind not in ("rows", "none") or not hasattr(data, "__getitem__"):
+            raise ValueError(f"data must be interactions to be split by {spec.kind!r}, got {type(data).__name__}")
+        if spec.kind == "none":
+            return Parts(data, None, data[:0], {"kind": "none"})
+        return split_documents(data, **spec.arguments, random_state=random_state)
+    if spec.kind == "rows":
+        raise ValueError("data must be documents to be split by 'rows', got interactions; use 'users' or 'random'")
     if spec.kind == "none":
         nothing = data.keep(np.zeros(data.nnz, dtype=bool))
         return Split(data, None, HeldOut(data, nothing), {"kind": "none"})
     if spec.kind == "global-time":  # nothing in it is random
         return split_global_time(data, **spec.arguments)
-    return _SEEDED[spec.kind](data, **spec.arguments, random_state=seed if spec.seed is None else spec.seed)
+    return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
+
+
+def _read_file(spec: DataSpec) -> Interactions | Sentences:
+    options = dict(spec.options)
+    form = check_choice("form", options.pop("form", "interactions"), FILE_FORMS.values())
+    if form == "sentences":
+        check_keys("a file of sentences", options, ["max_words", "min_count"], noun="option")
+        return read_documents(spec.name, columns=spec.columns or None, **options)
+    if options:
+        raise ValueError(f"options must be left out for a file of interactions, got {options!r}")
+    return read_interactions(spec.name, columns=spec.columns or None)
+
+
+def _load_parts(spec: DataSpec) -> Parts:
+    entry = datasets.find(spec.name)
+    if "train" not in entry.parts:
+        raise ValueError(f"data must have parts of their own to be split by 'given', got {spec.name!r}; use 'rows'")
+    if "part" in spec.options:
+        raise ValueError(f"options must leave out part, because 'given' loads all of them, got {spec.options!r}")
+    train, test = (datasets.load(spec.name, part=part, **spec.options) for part in ("train", "test"))
+    valid = datasets.load(spec.name, part="valid", **spec.options) if "valid" in entry.parts else None
+    if "form" not in entry.options():
+        return Parts(train, valid, test)
+    # The texts as published tell more repeats than sentences do, where rare words are all the same.
+    texts, test_texts = (datasets.load(spec.name, part=part, form="texts").texts for part in ("train", "test"))
+    is_repeat = find_repeats(texts, test_texts)
+    return Parts(train[~is_repeat], valid, test, {"dropped_repeats": int(is_repeat.sum())})

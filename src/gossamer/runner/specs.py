@@ -16,6 +16,8 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "random": ("fractions",),
     "user-time": ("fractions",),
     "global-time": ("fractions", "cutoffs"),
+    "rows": ("fractions",),
+    "given": ("valid_fraction",),
     "none": (),
 }
 

@@ -1,0 +1,79 @@
+"""What a model is for, read off its class: the data it is fitted on, and the split and metrics it is judged by."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gossamer import datasets
+from gossamer.data import Counts, Interactions, LabelledArrays, Sentences, Sequences
+from gossamer.runner.estimators import find_class
+from gossamer.runner.source import FILE_FORMS, is_file
+from gossamer.runner.specs import DataSpec, SplitSpec
+
+RANKING_METRICS = ("recall@20", "recall@50", "ndcg@100")
+CONTAINERS = (Interactions, Sentences, Counts, Sequences, LabelledArrays)
+
+
+def container_of(estimator: Any) -> type:
+    """Return the container that a model, or its class, is fitted on: the one in the annotation of `fit`.
+
+    >>> container_of(find_class("ease")).__name__
+    'Interactions'
+    """
+    cls = estimator if isinstance(estimator, type) else type(estimator)
+    hint = typing.get_type_hints(cls.fit)["data"]  # type: ignore[attr-defined]
+    for container in (hint, *typing.get_args(hint)):
+        if container in CONTAINERS:
+            return typing.cast(type, container)
+    raise TypeError(f"{cls.__name__}.fit must be annotated with one of the containers, got {hint}")
+
+
+def task_of(estimator: Any) -> str:
+    """Say in two words what a model, or its class, is judged by.
+
+    >>> task_of(find_class("ease")), task_of(find_class("biased-mf"))
+    ('recommend items', 'predict ratings')
+    """
+    container = container_of(estimator)
+    if container is not Interactions:
+        return f"read {container.__name__.lower()}"
+    return "predict ratings" if hasattr(estimator, "predict") else "recommend items"
+
+
+def default_metrics(estimator: Any) -> tuple[str, ...] | None:
+    """Return the metrics a model is judged by when nobody names any; None means all that its `evaluate` returns."""
+    return RANKING_METRICS if task_of(estimator) == "recommend items" else None
+
+
+def default_split(models: Sequence[str], seed: int, data: str | None = None) -> SplitSpec:
+    """Return the split these models are judged by on the data called `data`.
+
+    Recommenders are judged on held-out users, predictors on held-out ratings, and what reads documents on the test part
+    of data that have one, else on a tenth of the rows.
+    """
+    tasks = {model: task_of(find_class(model)) for model in models}
+    first, *others = dict.fromkeys(tasks.values())
+    if others:
+        named = [f"{model} to {task}" for model, task in tasks.items()]
+        raise ValueError(f"models must all be for the same, got {', '.join(named)}")
+    if first in ("recommend items", "predict ratings"):
+        return SplitSpec("users" if first == "recommend items" else "random", seed=seed)
+    has_parts = data is not None and not is_file(data) and "train" in datasets.find(data).parts
+    return SplitSpec("given" if has_parts else "rows", seed=seed)
+
+
+def data_for(models: Sequence[str], spec: DataSpec) -> DataSpec:
+    """Return the spec with the form of the data that the models take, where data can have several."""
+    container = container_of(find_class(models[0]))
+    if is_file(spec.name):
+        if container not in FILE_FORMS:
+            raise ValueError(f"data must be a data set for {models[0]}, which takes no file, got {spec.name!r}")
+        form: str | None = FILE_FORMS[container]
+    else:
+        has_forms = "form" in datasets.find(spec.name).options()
+        form = {Sentences: "sentences", Counts: "counts"}.get(container) if has_forms else None
+    # Interactions are what a file is when nothing is said.
+    return spec if form in (None, "interactions") else replace(spec, options={"form": form, **spec.options})
