@@ -29,7 +29,7 @@ def test_only_the_informative_rows_survive():
         optimiser.step()
     before = table(ids).sum(dim=1).detach()
     table.finish()
-    assert table.kept_ids.tolist() == list(range(0, 30, 3))
+    assert table.kept.tolist() == list(range(0, 30, 3))
     # The unused rows had shrunk to nothing, so cutting them changes nothing.
     torch.testing.assert_close(table(ids).sum(dim=1), before, atol=0.1, rtol=0)
     assert table.penalty().item() == 0

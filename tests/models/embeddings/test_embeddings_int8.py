@@ -57,7 +57,7 @@ def test_it_saves_bytes_and_no_values():
 
 
 def test_ratios_beyond_a_byte_are_refused():
-    with pytest.raises(ValueError, match=r"ratio must be at most 3.765, what bytes and a scale per row save, got 20"):
+    with pytest.raises(ValueError, match=r"ratio must be at most 3.76, what bytes and a scale per row save, got 20"):
         Int8Embedding(100, 64, ratio=20)
     with pytest.raises(ValueError, match=r"ratio must be a finite number >= 1, got 0.5"):
         Int8Embedding(100, 64, ratio=0.5)

@@ -84,7 +84,7 @@ def test_vvd_keeps_the_informative_words():
     table = VariationalVocabularyEmbedding(24, 4, ratio=3)
     fit(table, informative.float().unsqueeze(1).expand(24, 4), 300)
     table.finish()
-    assert table.kept_ids.tolist() == torch.nonzero(informative).flatten().tolist()
+    assert table.kept.tolist() == torch.nonzero(informative).flatten().tolist()
     assert [name for name, _ in table.named_parameters()] == ["vectors"]
     assert table.weight.sum().item() == pytest.approx(8 * 4, rel=0.1)
 

@@ -53,5 +53,5 @@ def test_columns_take_the_smallest_type():
 
 
 def test_one_of_size_and_ratio_is_asked_for():
-    with pytest.raises(ValueError, match="num_kept or ratio must be given, one of them, got None and None"):
+    with pytest.raises(ValueError, match="num_kept or ratio must be given, one of them alone, got num_kept=None"):
         SparseVariationalEmbedding(5, 2)

@@ -8,15 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.sparse import csr_array
-from sklearn.cluster import kmeans_plusplus
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_int
 from gossamer.core.randomness import RandomState, numpy_generator, torch_generator
-from gossamer.models.embeddings.row_selection import draw_vectors
-from gossamer.models.embeddings.table import ROWS_AT_ONCE, EmbeddingTable, budget_of, check_pretrained
+from gossamer.models.embeddings.clusters import far_apart, member_means, nearest_centres
+from gossamer.models.embeddings.sizing import INITIAL_STD, affordable, check_one_size, normal_parameter
+from gossamer.models.embeddings.table import ROWS_AT_ONCE, EmbeddingTable, check_pretrained
 
 MOST_CODEWORDS = 256  # a code is one byte
 DEFAULT_CODEBOOKS = 8
@@ -42,19 +41,16 @@ def code_size(
     >>> code_size(60_000, 256, None, None, 100)
     CodeSize(num_codebooks=8, num_codewords=75)
     """
-    if (num_codewords is None) == (ratio is None):
-        raise ValueError(f"num_codewords or ratio must be given, one of them, got {num_codewords} and {ratio}")
+    check_one_size("num_codewords", num_codewords, ratio)
     if num_codebooks is not None:
         check_int("num_codebooks", num_codebooks, at_least=1)
     if ratio is None:
         check_int("num_codewords", num_codewords, at_least=2, at_most=MOST_CODEWORDS)
         return CodeSize(num_codebooks or DEFAULT_CODEBOOKS, int(num_codewords or 0))
-    together = budget_of(num_embeddings, embedding_dim, ratio) // embedding_dim
+    smallest = 2 * (num_codebooks or 1) * embedding_dim
+    together = affordable(num_embeddings, embedding_dim, ratio, smallest=smallest) // embedding_dim
     if num_codebooks is None:  # more where bytes could not count the codewords, fewer where there is too little for two
-        num_codebooks = max(1, min(max(DEFAULT_CODEBOOKS, -(-together // MOST_CODEWORDS)), together // 2))
-    if together < 2 * num_codebooks:
-        most = num_embeddings / (2 * num_codebooks)
-        raise ValueError(f"ratio must be at most {most:.4g} for 2 codewords in {num_codebooks} codebooks, got {ratio}")
+        num_codebooks = min(max(DEFAULT_CODEBOOKS, -(-together // MOST_CODEWORDS)), together // 2)
     return CodeSize(num_codebooks, min(MOST_CODEWORDS, together // num_codebooks))
 
 
@@ -84,18 +80,16 @@ class CompositionalCodeEmbedding(EmbeddingTable):
         super().__init__(num_embeddings, embedding_dim, padding_idx)
         size = code_size(num_embeddings, embedding_dim, num_codewords, num_codebooks, ratio)
         self.finished = check_bool("finished", finished)
-        generator = numpy_generator(random_state)
-        codewords = draw_vectors(size.num_codebooks * size.num_codewords, embedding_dim, generator)
+        generator = torch_generator(random_state)
         shape = (size.num_codebooks, size.num_codewords, embedding_dim)
-        # Scaled so that a sum of M codewords is as long as one vector.
-        self.codebooks = nn.Parameter(codewords.reshape(shape).div(size.num_codebooks**0.5))
+        # So that a sum of M codewords begins as long as a vector of any other table.
+        self.codebooks = normal_parameter(shape, INITIAL_STD / size.num_codebooks**0.5, generator)
         if finished:
             self.register_buffer("codes", torch.zeros(num_embeddings, size.num_codebooks, dtype=torch.uint8))
         else:
             part_dim = max(1, embedding_dim // size.num_codebooks)
-            drawn = torch_generator(generator)
-            self.queries = nn.Parameter(torch.randn(num_embeddings, size.num_codebooks * part_dim, generator=drawn))
-            self.keys = nn.Parameter(torch.randn(*shape[:2], part_dim, generator=drawn))
+            self.queries = normal_parameter((num_embeddings, size.num_codebooks * part_dim), 1.0, generator)
+            self.keys = normal_parameter((*shape[:2], part_dim), 1.0, generator)
 
     @property
     def num_codebooks(self) -> int:
@@ -189,28 +183,8 @@ def additive_kmeans(
         for book in range(num_codebooks):
             left += codebooks[book, codes[:, book]]
             if sweep == 0:
-                codebooks[book] = _far_apart(left, num_codewords, generator)
-            codes[:, book] = _nearest(left, codebooks[book])
-            codebooks[book] = _means(left, codes[:, book], codebooks[book])
+                codebooks[book] = far_apart(left, num_codewords, generator)
+            codes[:, book] = nearest_centres(left, codebooks[book])
+            codebooks[book] = member_means(left, codes[:, book], codebooks[book])
             left -= codebooks[book, codes[:, book]]
     return codebooks, codes
-
-
-def _far_apart(rows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `count` rows chosen by k-means++, padded with zeros where there are too few."""
-    seed = int(generator.integers(2**31))
-    chosen, _ = kmeans_plusplus(rows, min(count, len(rows)), random_state=seed)
-    return np.pad(chosen, ((0, count - len(chosen)), (0, 0)))
-
-
-def _nearest(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    lengths = np.square(centres).sum(axis=1)
-    blocks = range(0, len(rows), ROWS_AT_ONCE)
-    return np.concatenate([np.argmin(lengths - 2 * rows[i : i + ROWS_AT_ONCE] @ centres.T, axis=1) for i in blocks])
-
-
-def _means(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the mean of each label's rows; a centre without rows stays."""
-    members = csr_array((np.ones(len(rows), np.float32), (labels, np.arange(len(rows)))), (len(centres), len(rows)))
-    counts = np.bincount(labels, minlength=len(centres))[:, np.newaxis]
-    return np.where(counts > 0, members @ rows / np.maximum(counts, 1), centres)

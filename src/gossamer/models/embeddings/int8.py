@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
 import torch
@@ -10,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_real
-from gossamer.core.randomness import RandomState
-from gossamer.models.embeddings.row_selection import draw_vectors
+from gossamer.core.randomness import RandomState, torch_generator
+from gossamer.models.embeddings.sizing import INITIAL_STD, normal_parameter
 from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
 
 LEVELS = 127  # symmetric: −127 … 127, so that zero is exact
@@ -52,12 +53,14 @@ class Int8Embedding(EmbeddingTable):
         super().__init__(num_embeddings, embedding_dim, padding_idx)
         most = 4 * embedding_dim / (4 + embedding_dim)
         if ratio is not None and check_real("ratio", ratio, at_least=1) > most:
-            raise ValueError(f"ratio must be at most {most:.4g}, what bytes and a scale per row save, got {ratio}")
+            shown = math.floor(most * 100) / 100  # down, so that the ratio in the sentence is one that works
+            raise ValueError(f"ratio must be at most {shown}, what bytes and a scale per row save, got {ratio:g}")
         self.finished = check_bool("finished", finished)
         if finished:
             self._store(torch.zeros(num_embeddings, embedding_dim))
         else:
-            self.vectors = nn.Parameter(draw_vectors(num_embeddings, embedding_dim, random_state))
+            shape = (num_embeddings, embedding_dim)
+            self.vectors = normal_parameter(shape, INITIAL_STD, torch_generator(random_state))
 
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return the rounded vectors of ids, in training with the gradient of unrounded ones."""

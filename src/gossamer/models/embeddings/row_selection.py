@@ -12,7 +12,9 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_int, check_real
 from gossamer.core.randomness import RandomState, torch_generator
-from gossamer.models.embeddings.table import EmbeddingTable, budget_of, check_pretrained
+from gossamer.models.embeddings.sizing import INITIAL_STD, affordable, check_one_size, normal_parameter
+from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
+from gossamer.models.embeddings.vocabulary import find_kept
 
 
 class RowSelection(EmbeddingTable):
@@ -24,7 +26,7 @@ class RowSelection(EmbeddingTable):
     """
 
     training_only: ClassVar[tuple[str, ...]] = ()  # parameters that `finish` removes
-    kept_ids: Tensor
+    kept: Tensor
 
     def __init__(
         self,
@@ -44,9 +46,10 @@ class RowSelection(EmbeddingTable):
         self.finished = check_bool("finished", finished)
         if finished:
             self.vectors = nn.Parameter(torch.zeros(self.num_kept, embedding_dim))
-            self.register_buffer("kept_ids", torch.arange(self.num_kept, dtype=torch.int32))
+            self.register_buffer("kept", torch.arange(self.num_kept, dtype=torch.int32))
         else:
-            self.vectors = nn.Parameter(draw_vectors(num_embeddings, embedding_dim, random_state))
+            shape = (num_embeddings, embedding_dim)
+            self.vectors = normal_parameter(shape, INITIAL_STD, torch_generator(random_state))
             self.add_training_parameters()
 
     def add_training_parameters(self) -> None:
@@ -60,10 +63,8 @@ class RowSelection(EmbeddingTable):
         """Return the vectors of ids; after `finish`, zeros for those that were not kept."""
         if not self.finished:
             return functional.embedding(ids, self.vectors)
-        wanted = ids.to(torch.int32)
-        places = torch.searchsorted(self.kept_ids, wanted).clamp(max=self.num_kept - 1)
-        found = (self.kept_ids[places] == wanted).unsqueeze(1)
-        return functional.embedding(places, self.vectors).masked_fill(~found, 0.0)
+        places, is_kept = find_kept(self.kept, ids)
+        return functional.embedding(places, self.vectors) * is_kept.unsqueeze(1)
 
     def finish(self) -> None:
         """Keep the rows of highest score and forget the others and what only training needs."""
@@ -95,9 +96,9 @@ class RowSelection(EmbeddingTable):
     def _keep(self, scores: Float[Tensor, " V"]) -> None:
         if self.padding_idx is not None:  # it embeds to zeros anyway
             scores = scores.index_fill(0, torch.tensor(self.padding_idx, device=scores.device), -torch.inf)
-        kept = scores.topk(self.num_kept).indices.sort().values
-        self.vectors = nn.Parameter(self.vectors[kept])
-        self.register_buffer("kept_ids", kept.to(torch.int32))
+        best = scores.topk(self.num_kept).indices.sort().values
+        self.vectors = nn.Parameter(self.vectors[best])
+        self.register_buffer("kept", best.to(torch.int32))
         for name in self.training_only:
             delattr(self, name)
         self.finished = True
@@ -111,18 +112,7 @@ def choose_num_kept(
     >>> choose_num_kept(1000, 16, None, 20, numbers_each=16)
     50
     """
-    if (num_kept is None) == (ratio is None):
-        raise ValueError(f"num_kept or ratio must be given, one of them, got {num_kept} and {ratio}")
-    most = num_embeddings * embedding_dim // numbers_each
-    if ratio is None:
-        return check_int("num_kept", num_kept, at_least=1, at_most=most)
-    fitting = budget_of(num_embeddings, embedding_dim, ratio) // numbers_each
-    if fitting < 1:
-        raise ValueError(f"ratio must be at most {most}, at which one of {most} parts is kept, got {ratio}")
-    return fitting
-
-
-def draw_vectors(num_embeddings: int, embedding_dim: int, random_state: RandomState) -> Float[Tensor, "V D"]:
-    """Return random vectors of expected squared length 1, where training begins."""
-    drawn = torch.randn(num_embeddings, embedding_dim, generator=torch_generator(random_state))
-    return drawn.div(embedding_dim**0.5)
+    check_one_size("num_kept", num_kept, ratio)
+    if ratio is not None:
+        return affordable(num_embeddings, embedding_dim, ratio, smallest=numbers_each) // numbers_each
+    return check_int("num_kept", num_kept, at_least=1, at_most=num_embeddings * embedding_dim // numbers_each)

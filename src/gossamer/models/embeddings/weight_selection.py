@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_bool, check_real
-from gossamer.core.randomness import RandomState
-from gossamer.models.embeddings.row_selection import choose_num_kept, draw_vectors
+from gossamer.core.randomness import RandomState, torch_generator
+from gossamer.models.embeddings.row_selection import choose_num_kept
+from gossamer.models.embeddings.sizing import INITIAL_STD, normal_parameter
 from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
 
 
@@ -46,7 +47,8 @@ class WeightSelection(EmbeddingTable):
         if finished:
             self._store(torch.zeros(self.num_kept), torch.arange(self.num_kept))
         else:
-            self.means = nn.Parameter(draw_vectors(num_embeddings, embedding_dim, random_state))
+            shape = (num_embeddings, embedding_dim)
+            self.means = normal_parameter(shape, INITIAL_STD, torch_generator(random_state))
             self.add_training_parameters()
 
     def add_training_parameters(self) -> None:
