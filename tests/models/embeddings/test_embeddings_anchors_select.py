@@ -42,8 +42,8 @@ def test_clustering_completes_what_frequency_has_not_covered() -> None:
 
 def test_the_second_object_is_drawn_by_squared_distance() -> None:
     features = np.array([[0.0], [1.0], [2.0]])
-    seconds = [spread_out(features, 2, chosen=[0], random_state=seed)[1] for seed in range(2000)]
-    assert np.mean(np.array(seconds) == 2) == pytest.approx(4 / 5, abs=0.04)
+    seconds = [spread_out(features, 2, chosen=[0], random_state=seed)[1] for seed in range(1000)]
+    assert np.mean(np.array(seconds) == 2) == pytest.approx(4 / 5, abs=0.06)
 
 
 @settings(max_examples=30)
@@ -70,10 +70,10 @@ def test_copies_are_chosen_only_when_nothing_new_is_left() -> None:
 
 def test_coreset_draws_by_half_uniform_half_spread() -> None:
     features = np.array([[0.0], [0.0], [0.0], [4.0]])
-    draws = [lightweight_coreset(features, 1, random_state=seed)[0] for seed in range(3000)]
+    draws = [lightweight_coreset(features, 1, random_state=seed)[0] for seed in range(1000)]
     # The mean is 1: squared distances 1, 1, 1, 9, so the last has 1/8 + 9/24.
-    assert np.mean(np.array(draws) == 3) == pytest.approx(0.5, abs=0.04)
-    assert lightweight_coreset(np.ones((3, 2)), 3).tolist() != []
+    assert np.mean(np.array(draws) == 3) == pytest.approx(0.5, abs=0.06)
+    assert sorted(lightweight_coreset(np.ones((3, 2)), 3).tolist()) == [0, 1, 2]
 
 
 def test_random_basis_is_orthonormal_up_to_the_dimension_and_in_blocks_beyond() -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from gossamer import datasets
 from gossamer.data import Interactions, Sentences, Vocabulary
 from gossamer.models.embeddings import cooccurrence
 from gossamer.models.embeddings.cooccurrence import (
@@ -109,3 +110,13 @@ def test_bad_arguments_are_named() -> None:
         count_words_together(data, min_count=0)
     with pytest.raises(ValueError, match="feature_dim must be an integer >= 1 and <= 6, got 7"):
         ppmi_features(count_words_together(data), 7)
+
+
+@pytest.mark.data
+def test_days_of_the_week_keep_company_in_the_newspaper() -> None:
+    sentences = datasets.load("ptb", part="train")
+    features = ppmi_features(count_words_together(sentences), 50)
+    unit = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
+    (monday,) = sentences.vocabulary.index_of(["monday"])
+    nearest = [sentences.vocabulary[word] for word in np.argsort(-unit @ unit[monday])[1:8]]
+    assert len({"tuesday", "wednesday", "thursday", "friday"} & set(nearest)) >= 3, nearest

@@ -11,6 +11,7 @@ from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.anchors import initialise_anchors
 from gossamer.models.embeddings.mixture import AnchorMixture, quantise_rows, softmax_rows
 from gossamer.models.embeddings.optimiser import make_optimiser
+from gossamer.models.embeddings.sizing import INITIAL_STD
 
 
 def dense_softmax(mixture: AnchorMixture) -> Tensor:
@@ -89,6 +90,24 @@ def test_ratio_bounds_all_sets_together() -> None:
     assert mixture.num_values() > 500 * 32 / 8
 
 
+@pytest.mark.parametrize("combination", ["softmax", "linear"])
+def test_a_new_mixture_has_vectors_that_differ_and_the_size_of_other_tables(combination: str) -> None:
+    mixture = AnchorMixture(3000, 16, 200, num_parts=2, num_slots=2, combination=combination)
+    assert float(mixture.weight.square().mean().sqrt()) == pytest.approx(INITIAL_STD, rel=0.01)
+    # Softmax over 200 anchors of like weights would give every row their mean.
+    assert float(mixture.weight.std(dim=0).mean()) > 0.8 * INITIAL_STD
+
+
+def test_slots_begin_with_half_of_the_softmax_weight() -> None:
+    mixture = AnchorMixture(50, 4, 40, num_parts=1, num_slots=3, padding_idx=0)
+    part = mixture.parts[0]
+    assert isinstance(part, AnchorEmbedding)
+    probs = torch.from_numpy(part.transform().toarray()).softmax(dim=1)
+    stored = probs.gather(1, part.slots.long()).sum(dim=1)
+    torch.testing.assert_close(stored[1:], torch.full((49,), 0.5 + 3 / 80))
+    assert (part.values[0] == 0).all()
+
+
 def test_orthogonality_is_the_sum_over_sets() -> None:
     mixture = AnchorMixture(10, 4, [2, 3], orthogonality=0.1)
     expected = 0.0
@@ -133,10 +152,10 @@ def test_training_reaches_a_planted_mixture() -> None:
     for part in mixture.parts:
         assert isinstance(part, AnchorEmbedding)
         initialise_anchors(part, "random")
-    optimiser = make_optimiser(mixture, kind="adam", learning_rate=0.05, l1=1e-5)
+    optimiser = make_optimiser(mixture, kind="adam", learning_rate=0.2, l1=1e-5)
     ids = torch.arange(24)
     losses = []
-    for _ in range(300):
+    for _ in range(80):
         optimiser.zero_grad()
         loss = (mixture(ids) - target).square().mean()
         loss.backward()

@@ -88,9 +88,9 @@ def test_training_on_it_parts_unrelated_objects() -> None:
     edges = [(u, v) for u in range(10) for v in range(u) if (u < 5) == (v < 5)]
     relations = Relations.from_edges(edges, objects)
     table = AnchorEmbedding(10, 3, 4, random_state=0)
-    optimiser = make_optimiser(table, kind="sgd", learning_rate=0.1)
+    optimiser = make_optimiser(table, kind="sgd", learning_rate=0.5)
     draw = generator()
-    for _ in range(200):
+    for _ in range(60):
         optimiser.zero_grad()
         negative_pair_loss(table, sample_negative_pairs(relations, torch.arange(10), 16, draw)).backward()
         optimiser.step()

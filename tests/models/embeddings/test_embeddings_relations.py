@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from gossamer import datasets
 from gossamer.data import Vocabulary
 from gossamer.data.text import build_sentences
 from gossamer.models.embeddings.relations import Relations, free_entries
@@ -127,3 +128,12 @@ def test_wordnet_relates_words_of_the_vocabulary_only(monkeypatch: pytest.Monkey
     assert len(Relations.from_wordnet(WORDS)) == 2
     assert len(Relations.from_wordnet(WORDS, relations=("synonym",))) == 1
     assert asked[0] == ("wordnet", ("hypernym", "hyponym", "synonym", "antonym"))
+
+
+@pytest.mark.data
+def test_real_wordnet_relates_wider_words_synonyms_and_opposites() -> None:
+    if datasets.locate("wordnet") is None:
+        pytest.skip("no WordNet on this machine; apt-get install wordnet-base")
+    words = ["stock", "capital", "car", "automobile", "good", "evil", "banana"]
+    graph = Relations.from_wordnet(Vocabulary(words))
+    assert graph.are_related([0, 2, 4, 0], [1, 3, 5, 6]).tolist() == [True, True, True, False]

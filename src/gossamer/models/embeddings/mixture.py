@@ -18,6 +18,7 @@ from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.anchor_size import without_row
 from gossamer.models.embeddings.packing import pack_transform
+from gossamer.models.embeddings.sizing import INITIAL_STD
 from gossamer.models.embeddings.sparse_rows import fit_codes
 from gossamer.models.embeddings.table import ROWS_AT_ONCE, EmbeddingTable, check_pretrained
 from gossamer.models.embeddings.tied_logits import combine_anchors
@@ -73,6 +74,7 @@ class AnchorMixture(EmbeddingTable):
             )
             for size in _size_of_parts(num_anchors, num_parts, ratio, num_slots)
         )
+        self._start()
 
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return the sum over sets of the combination of each."""
@@ -154,6 +156,21 @@ class AnchorMixture(EmbeddingTable):
                 blocks = torch.split(torch.arange(num_rows), ROWS_AT_ONCE)
                 residual = residual - torch.cat([mixture._rows_of(part, block) for block in blocks])
         return mixture
+
+    @torch.no_grad()
+    def _start(self) -> None:
+        """Bring new sets to where learning is easy: softmax weights that differ, vectors of the size of other tables'.
+
+        With t = log(1 + K w/Σw) the slots of a row have half of its softmax weight, in proportion to their first w.
+        """
+        if self.combination == "softmax":
+            for part in self._tables():
+                total = part.values.sum(dim=1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny)
+                part.values.copy_(torch.log1p(part.num_anchors * part.values / total))
+        step = max(1, self.num_embeddings // ROWS_AT_ONCE)
+        size = self(torch.arange(0, self.num_embeddings, step)).square().mean().sqrt().clamp_(min=1e-12)
+        for part in self._tables():
+            part.anchors.mul_(INITIAL_STD / size)
 
     def _rows_of(self, part: AnchorEmbedding, ids: Tensor) -> Tensor:
         return softmax_rows(part, ids) if self.combination == "softmax" else part.rows(ids)

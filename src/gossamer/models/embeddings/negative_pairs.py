@@ -23,7 +23,7 @@ def sample_negative_pairs(
     Related pairs are drawn again a few times and then left out, so P < n where nearly all are related.
     """
     check_int("n", n, at_least=1)
-    objects = torch.unique(ids)
+    objects = torch.unique(ids).cpu()
     if len(objects) and not 0 <= int(objects[0]) <= int(objects[-1]) < relations.num_objects:
         raise ValueError(
             f"ids must be from 0 to {relations.num_objects - 1}, got {int(objects[0])} to {int(objects[-1])}"
@@ -31,7 +31,7 @@ def sample_negative_pairs(
     kept = torch.empty(0, 2, dtype=torch.long)
     for _ in range(ROUNDS if len(objects) > 1 else 0):
         places = torch.randint(len(objects), (n - len(kept), 2), generator=generator)
-        drawn = objects.cpu()[places]
+        drawn = objects[places]
         related = relations.are_related(drawn[:, 0].numpy(), drawn[:, 1].numpy())
         unrelated = (drawn[:, 0] != drawn[:, 1]) & ~torch.from_numpy(related)
         kept = torch.cat([kept, drawn[unrelated]])
