@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,6 +16,7 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.anchor_size import without_row
+from gossamer.models.embeddings.clusters import kmeans, nearest_centres
 from gossamer.models.embeddings.packing import pack_transform
 from gossamer.models.embeddings.sizing import INITIAL_STD
 from gossamer.models.embeddings.sparse_rows import fit_codes
@@ -208,11 +208,10 @@ def quantise_rows(
     All nonzeros are t = log(K + 1). Then the own anchor has softmax weight 1/2 + 1/(2K) and every other one 1/(2K), so
     that a_k = 2·centre_k − mean of the centres gives (mean of all a) / 2 + a_k / 2 = centre_k.
     """
-    seed = int(numpy_generator(random_state).integers(2**31))
-    clusters = KMeans(num_anchors, n_init=1, random_state=seed).fit(weight)
-    centres = clusters.cluster_centers_
+    centres = kmeans(weight, num_anchors, random_state=random_state)
     values = np.full(len(weight), np.log1p(num_anchors), dtype=np.float32)
-    codes = csr_array((values, clusters.labels_, np.arange(len(weight) + 1)), shape=(len(weight), num_anchors))
+    labels = nearest_centres(weight, centres)
+    codes = csr_array((values, labels, np.arange(len(weight) + 1)), shape=(len(weight), num_anchors))
     return (2 * centres - centres.mean(axis=0)).astype(np.float32), codes
 
 
