@@ -9,12 +9,23 @@ import numpy as np
 
 from gossamer.core.checks import check_choice
 from gossamer.models.embeddings.anchor import AnchorEmbedding
+from gossamer.models.embeddings.codes import CompositionalCodeEmbedding
 from gossamer.models.embeddings.dense import DenseEmbedding
+from gossamer.models.embeddings.group_lasso import GroupLassoEmbedding
 from gossamer.models.embeddings.hashing import HashEmbedding, QuotientRemainderEmbedding
+from gossamer.models.embeddings.int8 import Int8Embedding
+from gossamer.models.embeddings.ksvd import KSvdEmbedding
 from gossamer.models.embeddings.low_rank import LowRankEmbedding
 from gossamer.models.embeddings.mixed_dim import MixedDimEmbedding
 from gossamer.models.embeddings.mixture import AnchorMixture
+from gossamer.models.embeddings.sparse_code import SparseCodeEmbedding
+from gossamer.models.embeddings.sparse_hash import SparseHashEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
+from gossamer.models.embeddings.variational import (
+    SparseVariationalEmbedding,
+    SparseVariationalVocabularyEmbedding,
+    VariationalVocabularyEmbedding,
+)
 from gossamer.models.embeddings.vocabulary import FrequencySelection, TfIdfSelection
 
 _KNOWN: tuple[type[EmbeddingTable], ...] = (
@@ -27,6 +38,15 @@ _KNOWN: tuple[type[EmbeddingTable], ...] = (
     MixedDimEmbedding,
     FrequencySelection,
     TfIdfSelection,
+    GroupLassoEmbedding,
+    VariationalVocabularyEmbedding,
+    SparseVariationalEmbedding,
+    SparseVariationalVocabularyEmbedding,
+    CompositionalCodeEmbedding,
+    Int8Embedding,
+    SparseCodeEmbedding,
+    SparseHashEmbedding,
+    KSvdEmbedding,
 )
 TABLES: dict[str, type[EmbeddingTable]] = {table.method: table for table in _KNOWN}
 
