@@ -102,7 +102,7 @@ def test_sizes():
 def test_impossible_sizes_are_named():
     with pytest.raises(ValueError, match="num_codewords or ratio must be given, one of them alone"):
         CompositionalCodeEmbedding(10, 2)
-    with pytest.raises(ValueError, match="ratio must be at most 5, where .* has 4 numbers, got 6"):
+    with pytest.raises(ValueError, match=r"ratio must be at most 5, where .* has 4 numbers, got 6"):
         CompositionalCodeEmbedding(10, 2, ratio=6)
     with pytest.raises(ValueError, match="num_codewords must be an integer >= 2 and <= 256, got 257"):
         CompositionalCodeEmbedding(10, 2, 257)

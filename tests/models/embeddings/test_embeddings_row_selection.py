@@ -55,7 +55,7 @@ def test_one_of_size_and_ratio_is_asked_for(num_kept: int | None, ratio: float |
 
 
 def test_sizes_out_of_range_are_named():
-    with pytest.raises(ValueError, match="ratio must be at most 20, where .* has 3 numbers, got 21"):
+    with pytest.raises(ValueError, match=r"ratio must be at most 20, where .* has 3 numbers, got 21"):
         choose_num_kept(20, 3, None, 21, numbers_each=3)
     with pytest.raises(ValueError, match="num_kept must be an integer >= 1 and <= 60, got 61"):
         choose_num_kept(20, 3, 61, None, numbers_each=1)
