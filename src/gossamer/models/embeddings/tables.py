@@ -21,6 +21,7 @@ from gossamer.models.embeddings.mixture import AnchorMixture
 from gossamer.models.embeddings.sparse_code import SparseCodeEmbedding
 from gossamer.models.embeddings.sparse_hash import SparseHashEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
+from gossamer.models.embeddings.tensor_train import TensorTrainEmbedding
 from gossamer.models.embeddings.variational import (
     SparseVariationalEmbedding,
     SparseVariationalVocabularyEmbedding,
@@ -33,6 +34,7 @@ _KNOWN: tuple[type[EmbeddingTable], ...] = (
     AnchorEmbedding,
     AnchorMixture,
     LowRankEmbedding,
+    TensorTrainEmbedding,
     HashEmbedding,
     QuotientRemainderEmbedding,
     MixedDimEmbedding,
