@@ -155,13 +155,13 @@ def test_training_reaches_a_planted_mixture() -> None:
     optimiser = make_optimiser(mixture, kind="adam", learning_rate=0.2, l1=1e-5)
     ids = torch.arange(24)
     losses = []
-    for _ in range(80):
+    for _ in range(50):
         optimiser.zero_grad()
         loss = (mixture(ids) - target).square().mean()
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    assert losses[-1] < 0.02 * losses[0]
+    assert losses[-1] < 0.05 * losses[0]
     assert all(bool((part.values >= 0).all()) for part in mixture.parts)
 
 

@@ -90,7 +90,7 @@ def test_training_on_it_parts_unrelated_objects() -> None:
     table = AnchorEmbedding(10, 3, 4, random_state=0)
     optimiser = make_optimiser(table, kind="sgd", learning_rate=0.5)
     draw = generator()
-    for _ in range(60):
+    for _ in range(30):
         optimiser.zero_grad()
         negative_pair_loss(table, sample_negative_pairs(relations, torch.arange(10), 16, draw)).backward()
         optimiser.step()

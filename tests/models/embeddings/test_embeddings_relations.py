@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -72,6 +72,7 @@ def test_no_edges_are_a_graph_too() -> None:
     assert graph.describe()["most_relations"] == 0
 
 
+@settings(max_examples=30)
 @given(
     st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6))), st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)))
 )

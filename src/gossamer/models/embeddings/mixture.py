@@ -186,7 +186,7 @@ def softmax_rows(part: AnchorEmbedding, ids: Int[Tensor, " B"]) -> Float[Tensor,
     − 1)); the sum over all K anchors is the same for all rows. Computed with e^{−max t} in front of everything.
     """
     part.catch_up(ids)
-    slots = part.slots[ids]
+    slots = part.slots.index_select(0, ids)
     values = functional.embedding(ids, part.values, sparse=part.sparse)
     largest = values.detach().amax(dim=1, keepdim=True).clamp_(min=0)
     implicit = torch.exp(-largest)

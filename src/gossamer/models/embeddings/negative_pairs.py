@@ -61,7 +61,7 @@ def _shared_slots(table: AnchorEmbedding, first: Tensor, second: Tensor) -> tupl
     found = []
     for start in range(0, len(first), pairs_at_once):
         block = slice(start, start + pairs_at_once)
-        mine, theirs = table.slots[first[block]], table.slots[second[block]]
+        mine, theirs = table.slots.index_select(0, first[block]), table.slots.index_select(0, second[block])
         same = (mine.unsqueeze(2) == theirs.unsqueeze(1)) & (mine < table.num_active).unsqueeze(2)
         found.append(same.nonzero() + same.new_tensor([start, 0, 0], dtype=torch.long))
     pair, left, right = torch.cat(found or [first.new_empty(0, 3)]).unbind(1)
