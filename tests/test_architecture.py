@@ -166,7 +166,7 @@ def has_own_test(path: Path) -> bool:
     return path.stem not in WITHOUT_OWN_TEST and not path.stem.endswith("_kernels")
 
 
-@pytest.mark.parametrize("path", filter(has_own_test, MODULES), ids=names)
+@pytest.mark.parametrize("path", list(filter(has_own_test, MODULES)), ids=names)
 def test_tests_mirror_the_source(path: Path) -> None:
     together = TESTED_TOGETHER.get(path.relative_to(SOURCE).as_posix())
     if together is not None:
