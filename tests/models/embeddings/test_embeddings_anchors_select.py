@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -74,6 +77,19 @@ def test_coreset_draws_by_half_uniform_half_spread() -> None:
     # The mean is 1: squared distances 1, 1, 1, 9, so the last has 1/8 + 9/24.
     assert np.mean(np.array(draws) == 3) == pytest.approx(0.5, abs=0.06)
     assert sorted(lightweight_coreset(np.ones((3, 2)), 3).tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("select", [spread_out, lightweight_coreset])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_memory_grows_with_the_objects_not_with_their_pairs(
+    select: Callable[..., np.ndarray], form: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    features = form(np.random.default_rng(0).normal(size=(5000, 4)))
+    tracemalloc.start()
+    select(features, 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5000 * 8 * 50  # all pairs would be 5000 numbers per object
 
 
 def test_random_basis_is_orthonormal_up_to_the_dimension_and_in_blocks_beyond() -> None:

@@ -41,8 +41,11 @@ def test_edges_in_any_form_are_one_symmetric_graph_without_loops() -> None:
 
 def test_unknown_ids_are_named_or_dropped_on_request() -> None:
     edges = [("stock", "bond"), ("stock", "coffee")]
-    with pytest.raises(ValueError, match="must be one of the 5 known ones, for example 'stock', got 'coffee'"):
+    message = "edges must name ids of the vocabulary, got 'coffee' in edge 1; unknown='drop' leaves such edges out"
+    with pytest.raises(ValueError, match=message):
         Relations.from_edges(edges, WORDS)
+    with pytest.raises(ValueError, match="edges must name ids of the vocabulary, got 7 in edge 0"):
+        Relations.from_edges([(7, 1)], Vocabulary.numbered(5))
     assert len(Relations.from_edges(edges, WORDS, unknown="drop")) == 1
 
 

@@ -56,9 +56,15 @@ class Relations:
         table = edges if isinstance(edges, pl.DataFrame) else _as_table(edges)
         if table.width < 2:
             raise ValueError(f"edges must have two columns of ids, got {table.width}")
-        find = vocabulary.index_of if unknown == "error" else vocabulary.find
-        first, second = find(table.to_series(0)), find(table.to_series(1))
+        first, second = (vocabulary.find(table.to_series(column)) for column in (0, 1))
         known = (first >= 0) & (second >= 0)
+        if unknown == "error" and not known.all():
+            edge = int(known.argmin())
+            stranger = table[edge, 0 if first[edge] < 0 else 1]
+            raise ValueError(
+                f"edges must name ids of the vocabulary, got {stranger!r} in edge {edge}; "
+                "unknown='drop' leaves such edges out"
+            )
         where = (first[known], second[known])
         size = len(vocabulary)
         return cls(sparse.csr_array((np.ones(len(where[0]), dtype=bool), where), shape=(size, size)))
