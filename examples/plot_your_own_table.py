@@ -18,7 +18,7 @@ from gossamer.data.splits import split_users
 from gossamer.metrics.evaluation import evaluate_ranking
 from gossamer.models.linear import EASE
 from gossamer.report.page import write_report
-from gossamer.report.recommender import ModelResult, recommender_report
+from gossamer.report.models import ModelResult, models_report
 
 TASTES = {
     "tea": ["kettle", "teapot", "green tea", "black tea", "scones", "honey"],
@@ -52,7 +52,7 @@ def main() -> None:
     print("after a kettle and scones:", [served.items_[item] for item in best.items[0]])
 
     result = ModelResult(scores=scores, settings=model.get_params(), explanation=model.explain())
-    report = recommender_report(title="A small shop", data=data, split=split, models={"ease": result})
+    report = models_report(title="A small shop", data=data, split=split, models={"ease": result})
     write_report(report, "your_own_table.html")
     print("wrote your_own_table.html")
 

@@ -29,7 +29,9 @@ def test_a_table_and_a_report(gossamer: Gossamer, ratings: Path) -> None:
 def test_mistakes_are_sentences(gossamer: Gossamer, ratings: Path) -> None:
     done = gossamer("compare", ratings.name, "popularity", "biased-mf", *COLUMNS)
     assert done.code == 2
-    assert "models must all recommend or all predict ratings" in done.err
+    assert (
+        "models must all be for the same, got popularity to recommend items, biased-mf to predict ratings" in done.err
+    )
     done = gossamer("compare", ratings.name, "poplarity")
     assert done.code == 2
     assert "did you mean 'popularity'?" in done.err

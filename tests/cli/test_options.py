@@ -34,7 +34,7 @@ def test_a_key_is_given_once() -> None:
         parse_pairs("--set", ["a=1", "a=2"])
 
 
-def test_columns_have_four_roles() -> None:
+def test_columns_have_six_roles() -> None:
     assert parse_columns(["user=userId", "time=ts"]) == {"user": "userId", "time": "ts"}
-    with pytest.raises(ValueError, match="--columns must name user, item, rating or time, got 'movie'"):
+    with pytest.raises(ValueError, match="--columns must name user, item, rating, time, text or label, got 'movie'"):
         parse_columns(["movie=movieId"])

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.data import HeldOut, Interactions, Split
 from gossamer.metrics.evaluation import RankingScores
-from gossamer.report import Example, ModelResult, Report, recommender_report
+from gossamer.report import Example, ModelResult, Report, models_report
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "source", "wbr", "area", "base", "col", "embed", "track"}
 
@@ -99,7 +99,7 @@ def report(interactions: Interactions, split: Split, models: dict[str, ModelResu
     # Long names, because those are what breaks a narrow page.
     long_name = "a.very.long.dotted.name.that.no.phone.can.show.on.one.line." * 3
     example = Example(long_name, ["item 3", long_name], {"ease": ["item 1", long_name], "als": ["item 4"]}, ["item 1"])
-    return recommender_report(
+    return models_report(
         title="A comparison of " + long_name,
         data=interactions,
         split=split,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gossamer.report.figures import histogram, long_tail, metric_intervals, training_curves
+from gossamer.report.figures import histogram, long_tail, metric_intervals, size_curves, training_curves
 
 
 def test_long_tail_tells_who_holds_what():
@@ -90,3 +90,14 @@ def test_no_number_and_no_name_breaks_a_drawing(values, name, read_page):
     )
     for drawing in drawings:
         read_page(drawing.svg)
+
+
+def test_curves_of_size_name_every_method_and_point(read_page):
+    drawing = size_curves("test_mse", {"dense": [(107_000, 0.75)], "ant": [(10_800, 0.8), (59_400, 0.735)]})
+    assert drawing.title == "test_mse by size"
+    assert drawing.alt == (
+        "test_mse against values stored: dense 0.7500 at 107,000; ant 0.8000 at 10,800, 0.7350 at 59,400."
+    )
+    for text in (">dense</text>", ">ant</text>", ">values stored</text>", ">test_mse</text>"):
+        assert text in drawing.svg
+    read_page(drawing.svg)

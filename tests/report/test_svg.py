@@ -3,13 +3,14 @@ from __future__ import annotations
 import re
 from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import pytest
 
 import gossamer.report
-from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, short_label
+from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, short_label, write_svg
 
 STYLE = (Path(gossamer.report.__file__).parent / "templates" / "style.css").read_text()
 
@@ -90,3 +91,9 @@ def test_series_are_told_apart_by_every_eye(eye):
     to_lab = [[0.2105, 0.7936, -0.0041], [1.978, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
     seen = [np.array(to_lab) @ np.cbrt(np.array(to_oklab) @ np.clip(eye @ linear(c), 0, 1)) for c in SERIES_COLOURS]
     assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 0.1
+
+
+def test_a_drawing_is_a_file_of_its_own(tmp_path):
+    path = tmp_path / "new" / "a.svg"
+    write_svg(draw_svg(lambda axes: axes.plot([1, 2])), path)
+    assert ElementTree.fromstring(path.read_text(encoding="utf-8")).tag == "{http://www.w3.org/2000/svg}svg"

@@ -12,7 +12,7 @@ from rich.console import Console
 from runner_samples import make_record
 
 from gossamer.runner.experiment import Experiment, read_experiment
-from gossamer.runner.table import footnote, markdown_table, rich_table, table_frame
+from gossamer.runner.table import footnote, markdown_table, rich_table, size_curves, table_frame
 
 
 @pytest.fixture
@@ -88,3 +88,16 @@ def test_an_experiment_without_records_says_so(experiment: Experiment) -> None:
     assert footnote(experiment, []) == "Not run yet: `gossamer reproduce tiny`."
     unpublished = replace(experiment, rows=(experiment.row("ease"),))
     assert markdown_table(unpublished, []) == footnote(experiment, [])
+
+
+def test_curves_are_means_over_seeds_against_size(experiment: Experiment) -> None:
+    sized = replace(experiment, metrics=("values", "ndcg@5"))
+    records = [
+        make_record(seed=seed, metrics={"values": 100.0, "ndcg@5": 0.4 + 0.2 * seed}, standard_error={})
+        for seed in (0, 1)
+    ]
+    assert size_curves(sized, records) == ("ndcg@5", {"EASE": [(100.0, pytest.approx(0.5))]})
+    with pytest.raises(ValueError, match="tiny must have records to plot, got none"):
+        size_curves(sized, [])
+    with pytest.raises(ValueError, match="metrics of tiny must have values and a measure to plot against them"):
+        size_curves(experiment, records)

@@ -35,7 +35,9 @@ def run(
     origin, _, split = reopen(loaded.config, data)
     measured = judge(loaded.estimator, split.test)
     if measured is None:
-        raise ValueError(f"{artifact} must have held something out, got a model of everything; name other --data")
+        raise ValueError(
+            f"{artifact} must come from a split that holds something out, got {split.description['kind']!r}"
+        )
     if as_json:
         print_json(
             {

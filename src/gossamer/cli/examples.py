@@ -7,7 +7,7 @@ from typing import Any
 
 from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import Interactions, Split
-from gossamer.report.recommender import Example
+from gossamer.report.models import Example
 from gossamer.runner.answers import item_names, recommended, user_row
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.source import Division

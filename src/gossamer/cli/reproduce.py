@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,11 +30,14 @@ def run(
     row: Annotated[str | None, typer.Option(help="Only this row.")] = None,
     seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Also draw metric against size there, as SVG.")] = None,
 ) -> None:
     """Run experiments, write one record per row and seed, and print the table of their records."""
     asked = [name is not None, list_all, run_all].count(True)
     if asked > 1 or (asked == 0 and not tables):
         raise ValueError("give the name of an experiment, or one of --list, --all and --tables")
+    if plot is not None and name is None:
+        raise ValueError("--plot must come with the name of one experiment")
     from gossamer.cli.printing import console, print_line, print_table
     from gossamer.runner.experiment import find_experiment, find_experiments, read_experiment
     from gossamer.runner.pages import pages_with_tables, refresh_page
@@ -65,6 +69,12 @@ def run(
             continue
         for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force):
             print_line(f"{record.row}, seed {record.seed}: " + ("done" if is_new else "already there"))
-        console().print(rich_table(experiment, read_records(experiment.results)))
+        records = read_records(experiment.results)
+        console().print(rich_table(experiment, records))
+        if plot is not None:
+            from gossamer.cli.reporting import write_size_curves
+
+            write_size_curves(plot, experiment, records)
+            print_line(f"wrote {plot}")
     for page in pages_with_tables() if tables else ():
         print_line(f"{page.name}: {'rewritten' if refresh_page(page) else 'already in step'}")

@@ -2,8 +2,8 @@
 
 from gossamer.report.blocks import Drawing, Estimate, Facts, Figure, Fold, Hit, KeyNumbers, Section, Table, Text
 from gossamer.report.data_summary import data_section
+from gossamer.report.models import Example, ModelResult, models_report
 from gossamer.report.page import Report, render, write_report
-from gossamer.report.recommender import Example, ModelResult, recommender_report
 
 __all__ = [
     "Drawing",
@@ -20,7 +20,7 @@ __all__ = [
     "Table",
     "Text",
     "data_section",
-    "recommender_report",
+    "models_report",
     "render",
     "write_report",
 ]

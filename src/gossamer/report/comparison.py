@@ -1,4 +1,4 @@
-"""Who recommends better, by how much, and whether the difference is more than chance."""
+"""Which model does better, by how much, and whether the difference is more than chance."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gossamer.metrics.evaluation import RankingScores, paired_difference
 from gossamer.report.blocks import Block, Estimate, Figure, Section, Table
 from gossamer.report.figures import metric_intervals
 from gossamer.report.numbers import format_number
+from gossamer.runner.search import lower_is_better
 
 Scores: TypeAlias = RankingScores | Mapping[str, float | tuple[float, float, float]]
 
-_LOWER_IS_BETTER = ("mse", "mae", "rmse", "loss", "perplexity", "error")
 _UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
@@ -25,10 +25,10 @@ def comparison_section(scores: Mapping[str, Scores], split: Split | Parts | None
     if not estimates:
         return None
     metrics = list(dict.fromkeys(metric for found in estimates.values() for metric in found))
-    best = {metric: "min" if is_lower_better(metric) else "max" for metric in metrics}
+    best = {metric: "min" if lower_is_better(metric) else "max" for metric in metrics}
     rows = [{"model": name, **found} for name, found in estimates.items()]
-    blocks: list[Block] = [Table(rows, "Each metric, with its 95 % confidence interval", best)]
     drawn = [metric for metric in metrics if any(_has_interval(found, metric) for found in estimates.values())]
+    blocks: list[Block] = [Table(rows, "Each metric" + ", with its 95 % confidence interval" * bool(drawn), best)]
     if drawn and len(estimates) > 1:
         table = {name: {metric: found.get(metric, _UNKNOWN) for metric in drawn} for name, found in estimates.items()}
         drawings = metric_intervals(table, best)
@@ -42,6 +42,8 @@ def comparison_section(scores: Mapping[str, Scores], split: Split | Parts | None
     level = [
         name for name, found in differences.items() if metric in found and found[metric].low <= 0 <= found[metric].high
     ]
+    if isinstance(split, Parts):
+        return Section("How well it does", blocks, f"Measured on {len(split.test):,} test documents.")
     sentences = [_verdict(leader, metric, estimates, best, level)]
     if split is not None:
         sentences.append(f"Measured on what was held out of {len(split.test):,} test users.")
@@ -82,15 +84,6 @@ def differences_from(leader: str, scores: Mapping[str, Scores]) -> dict[str, dic
                 mean, error = paired_difference(values, reference.per_user[metric])
                 differences.setdefault(name, {})[metric] = Estimate(mean, mean - width * error, mean + width * error)
     return differences
-
-
-def is_lower_better(metric: str) -> bool:
-    """Say whether a metric, by its name, is an error.
-
-    >>> is_lower_better("test_mse"), is_lower_better("ndcg@100")
-    (True, False)
-    """
-    return metric.split("@")[0].rsplit("_", 1)[-1].lower() in _LOWER_IS_BETTER
 
 
 def _has_interval(found: Mapping[str, Estimate], metric: str) -> bool:

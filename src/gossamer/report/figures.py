@@ -18,6 +18,7 @@ from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, short_label
 _MAX_POINTS = 200  # more would only make the file larger
 _NOT_CURVES = {"epoch", "step", "steps", "seconds"}
 # One fewer than the colours, so that a pair of both comes back only after twelve.
+_MARKERS = ("o", "s", "^", "D", "v")  # five, so that all three come back together only after sixty
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 
 
@@ -63,6 +64,35 @@ def metric_intervals(
         )
         for metric in metrics
     )
+
+
+def size_curves(metric: str, curves: Mapping[str, Sequence[tuple[float, float]]]) -> Drawing:
+    """Show a metric against the number of values stored, in logarithms: one curve of (values, metric) per method."""
+
+    def paint(axes: Axes) -> None:
+        for row, (method, points) in enumerate(curves.items()):
+            sizes, found = zip(*points, strict=True)
+            axes.plot(
+                sizes,
+                found,
+                color=SERIES_COLOURS[row % len(SERIES_COLOURS)],
+                linestyle=_DASHES[row % len(_DASHES)],
+                marker=_MARKERS[row % len(_MARKERS)],
+                label=short_label(method),
+                linewidth=1.6,
+            )
+        axes.set_xscale("log")
+        _write_powers(axes.xaxis)
+        axes.set_xlabel("values stored")
+        axes.set_ylabel(short_label(metric))
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=11)
+
+    described = "; ".join(
+        f"{method} " + ", ".join(f"{format_number(found)} at {size:,.0f}" for size, found in points)
+        for method, points in curves.items()
+    )
+    height = max(250, 20 * len(curves))
+    return Drawing(f"{metric} by size", draw_svg(paint, height), f"{metric} against values stored: {described}.")
 
 
 def histogram(values: np.ndarray, label: str, counted: str = "users", *, is_log: bool = False) -> tuple[Drawing, ...]:

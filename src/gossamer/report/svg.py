@@ -10,11 +10,14 @@ import io
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from gossamer.core.atomic import replacing_file
 
 # Drawn in this colour, then replaced: matplotlib knows no currentColor.
 INK = "#010203"
@@ -50,6 +53,13 @@ def draw_svg(paint: Callable[[Axes], None], height: float = 250) -> str:
         target = io.BytesIO()
         figure.savefig(target, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return _fit_for_page(target.getvalue().decode())
+
+
+def write_svg(svg: str, path: Path) -> None:
+    """Write a drawing as a file of its own, all at once or not at all."""
+    alone = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    with replacing_file(path) as temporary:
+        temporary.write_text(alone + "\n", encoding="utf-8")
 
 
 def short_label(text: object, length: int = 24) -> str:

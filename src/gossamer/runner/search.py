@@ -11,7 +11,7 @@ from gossamer.core.progress import track
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.runner.specs import SearchSpec
 
-LOWER_IS_BETTER = ("mse", "mae", "perplexity", "loss", "nll", "objective")
+LOWER_IS_BETTER = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective")
 
 
 def propose(search: SearchSpec, seed: int) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def lower_is_better(metric: str) -> bool:
     >>> lower_is_better("test_mse"), lower_is_better("ndcg@100")
     (True, False)
     """
-    return any(word in LOWER_IS_BETTER for word in metric.split("@")[0].split("_"))
+    return any(word in LOWER_IS_BETTER for word in metric.split("@")[0].lower().split("_"))
 
 
 def _draw(limits: dict[str, Any], uniform: float) -> float | int:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gossamer.runner.experiment import Experiment, Row
+from gossamer.runner.measure import SIZE_METRICS
 from gossamer.runner.peers import libraries
 from gossamer.runner.records import Record
 from gossamer.runner.search import lower_is_better
@@ -27,6 +28,23 @@ def table_frame(experiment: Experiment, records: Sequence[Record]) -> pl.DataFra
         if runs or row.paper or row.peer:
             lines.append(_line(experiment, row, runs))
     return pl.DataFrame(lines, schema=_schema(experiment), orient="row")
+
+
+def size_curves(experiment: Experiment, records: Sequence[Record]) -> tuple[str, dict[str, list[tuple[float, float]]]]:
+    """Return the first metric that is no size, and by method its means over seeds against the values stored."""
+    metric = next((metric for metric in experiment.metrics if metric not in SIZE_METRICS), None)
+    if metric is None or "values" not in experiment.metrics:
+        raise ValueError(
+            f"metrics of {experiment.name} must have values and a measure to plot against them, "
+            f"got {', '.join(experiment.metrics)}"
+        )
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for line in table_frame(experiment, records).sort("values").iter_rows(named=True):
+        if line[metric] is not None:
+            curves.setdefault(line["method"], []).append((line["values"], line[metric]))
+    if not curves:
+        raise ValueError(f"{experiment.name} must have records to plot, got none")
+    return metric, curves
 
 
 def _schema(experiment: Experiment) -> dict[str, type[pl.DataType]]:
@@ -69,7 +87,7 @@ def table_cells(
     best = {
         metric: (frame[metric].min() if lower_is_better(metric) else frame[metric].max())
         for metric in experiment.metrics
-        if metric not in ("values", "bytes")
+        if metric not in SIZE_METRICS
     }
     cells, is_best = [], []
     for line in frame.iter_rows(named=True):

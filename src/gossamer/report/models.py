@@ -1,4 +1,4 @@
-"""The report on recommenders: data, comparison, training, size, what was learned, examples, provenance."""
+"""The report on models: data, comparison, training, size, what was learned, examples, provenance."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gossamer.data import Interactions, Parts, Split
 from gossamer.report.blocks import Block, Cell, Facts, Figure, Fold, Hit, Section, Table, Text
 from gossamer.report.comparison import Scores, comparison_section
-from gossamer.report.data_summary import data_section
+from gossamer.report.compression import compression_section
+from gossamer.report.data_summary import Data, data_section
 from gossamer.report.figures import training_curves
 from gossamer.report.numbers import format_bytes, format_seconds
 from gossamer.report.page import Report
@@ -22,7 +25,7 @@ class ModelResult:
 
     `scores` are the per-user scores of the evaluation, or means by metric, or (mean, low, high) by metric.
     `num_values` and `num_bytes` count what must be stored, `history` has one dict per epoch, and `explanation` is
-    what the model's `explain()` returned.
+    what the model's `explain()` returned; `size` and `entries` are those of `compression_section`.
     """
 
     scores: Scores = field(default_factory=dict)
@@ -32,6 +35,8 @@ class ModelResult:
     num_bytes: int | None = None
     history: Sequence[Mapping[str, Any]] = ()
     explanation: Mapping[str, Any] = field(default_factory=dict)
+    size: Mapping[str, float] = field(default_factory=dict)
+    entries: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,25 +49,29 @@ class Example:
     held_out: Collection[str] = ()
 
 
-def recommender_report(
+def models_report(
     *,
     title: str,
-    data: Interactions | None,
+    data: Data | Parts | None,
     split: Split | Parts | None,
     models: Mapping[str, ModelResult],
     examples: Sequence[Example] = (),
     provenance: Mapping[str, Any] | None = None,
     subtitle: str = "",
 ) -> Report:
-    """Put together the report on one recommender or several; sections without content are left out.
+    """Put together the report on one model or several; sections without content are left out.
 
     `models` is in the order to show. `provenance` names what is needed to run it again: commit, versions, seed,
     date. Nothing is read from the clock or the machine, so that equal arguments give equal pages.
     """
     sections = [
         comparison_section({name: result.scores for name, result in models.items()}, split),
-        None if data is None else data_section(data),
+        None if data is None else data_section(data.train if isinstance(data, Parts) else data),
         _training_section(models),
+        compression_section(
+            {name: result.size for name, result in models.items()},
+            {name: result.entries for name, result in models.items()},
+        ),
         _size_section(models),
         _examples_section(examples),
         _learned_section(models),
@@ -72,12 +81,14 @@ def recommender_report(
     return Report(title, described, [section for section in sections if section is not None])
 
 
-def _describe(data: Interactions | None, models: Mapping[str, ModelResult]) -> str:
+def _describe(data: Data | Parts | None, models: Mapping[str, ModelResult]) -> str:
     names = list(models)
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if data is None:
         return ""
-    on = f"{data.num_users:,} users, {data.num_items:,} items and {data.nnz:,} interactions"
+    on = f"{len(data):,} documents"
+    if isinstance(data, Interactions):
+        on = f"{data.num_users:,} users, {data.num_items:,} items and {data.nnz:,} interactions"
     return f"{listed} on {on}." if names else f"{on}."
 
 
