@@ -1,7 +1,7 @@
 """Variational dropout: noise on words or weights whose learned size says what can be dropped.
 
-The posterior of a number is N(θ, α θ²), its prior log-uniform. A large α means that the loss does not care. The KL
-divergence is a function of α alone, here in the approximation of Molchanov, Ashukha & Vetrov (2017), eq. 14.
+The posterior of a number is N(θ, α θ²), its prior log-uniform (`log_uniform.py`). A large α means that the loss does
+not care.
 """
 
 from __future__ import annotations
@@ -13,22 +13,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gossamer.models.embeddings.log_uniform import log_alpha_of, log_uniform_kl, summed_kl
 from gossamer.models.embeddings.row_selection import RowSelection
 from gossamer.models.embeddings.weight_selection import WeightSelection
 
 LOG_ALPHA_LIMIT = 8.0  # beyond it the KL divergence is flat to four digits, and noise would only overflow
 INITIAL_LOG_ALPHA = -3.0  # a word begins with noise of a fifth of its length
 INITIAL_LOG_VARIANCE = -8.0
-
-
-def log_uniform_kl(log_alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return KL(N(θ, α θ²) ‖ log-uniform), elementwise, shifted to vanish as α grows; at most 0.01 off.
-
-    >>> log_uniform_kl(torch.tensor([-2.0, 0.0, 2.0]))
-    tensor([1.5382, 0.4312, 0.0684])
-    """
-    k1, k2, k3 = 0.63576, 1.87320, 1.48695
-    return k1 * torch.sigmoid(-(k2 + k3 * log_alpha)) + 0.5 * functional.softplus(-log_alpha)
 
 
 class VariationalVocabularyEmbedding(RowSelection):
@@ -88,7 +79,7 @@ class SparseVariationalEmbedding(WeightSelection):
 
     def log_alpha(self) -> Float[Tensor, "V D"]:
         """Return log σ²/θ² of every weight."""
-        return _log_alpha(self.means, self.log_variance)
+        return log_alpha_of(self.means, self.log_variance)
 
     def weight_scores(self) -> Float[Tensor, "V D"]:
         """Return −log α of every weight."""
@@ -96,7 +87,7 @@ class SparseVariationalEmbedding(WeightSelection):
 
     def penalty(self) -> Float[Tensor, ""]:
         """Return strength · Σ KL(α) while training, zero once the weights are chosen."""
-        return super().penalty() if self.finished else self.strength * log_uniform_kl(self.log_alpha()).sum()
+        return super().penalty() if self.finished else self.strength * summed_kl(self.means, self.log_variance)
 
 
 class SparseVariationalVocabularyEmbedding(SparseVariationalEmbedding):
@@ -128,7 +119,7 @@ class SparseVariationalVocabularyEmbedding(SparseVariationalEmbedding):
 
     def multiplier_log_alpha(self) -> Float[Tensor, "V 1"]:
         """Return log σ²/z² of every word."""
-        return _log_alpha(self.multipliers, self.multiplier_log_variance)
+        return log_alpha_of(self.multipliers, self.multiplier_log_variance)
 
     def weight_scores(self) -> Float[Tensor, "V D"]:
         """Return −log((1 + α_z)(1 + α_w) − 1) of every weight."""
@@ -139,12 +130,8 @@ class SparseVariationalVocabularyEmbedding(SparseVariationalEmbedding):
         """Return strength · (Σ KL(α_w) + Σ KL(α_z)) while training, zero once the weights are chosen."""
         if self.finished:
             return super().penalty()
-        return super().penalty() + self.strength * log_uniform_kl(self.multiplier_log_alpha()).sum()
+        return super().penalty() + self.strength * summed_kl(self.multipliers, self.multiplier_log_variance)
 
 
 def _noisy(means: Tensor, log_variance: Tensor) -> Tensor:
     return means + (0.5 * log_variance).exp() * torch.randn_like(means)
-
-
-def _log_alpha(means: Tensor, log_variance: Tensor) -> Tensor:
-    return log_variance - torch.log(means.square() + 1e-12)  # a mean of exactly zero has no use for its gradient
