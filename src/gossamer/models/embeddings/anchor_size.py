@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,8 +64,9 @@ def _size_at_ratio(num_embeddings: int, embedding_dim: int, ratio: float, num_sl
     if num_anchors < num_slots:
         smallest = num_embeddings * num_slots + num_slots * embedding_dim
         largest = num_embeddings * embedding_dim / smallest
+        shown = math.floor(largest * 100) / 100  # a ratio that works, so never rounded up
         raise ValueError(
-            f"ratio must be at most {largest:.4g} for {num_embeddings} × {embedding_dim} with {num_slots} weights "
+            f"ratio must be at most {shown:g} for {num_embeddings} × {embedding_dim} with {num_slots} weights "
             f"per row, got {ratio}; give num_anchors and an l1 penalty for less"
         )
     return AnchorSize(num_anchors, num_slots)

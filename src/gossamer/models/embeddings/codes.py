@@ -154,7 +154,8 @@ class CompositionalCodeEmbedding(EmbeddingTable):
         return table.to(values.device)
 
     def _likeness(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B M C"]:
-        parts = functional.embedding(ids, self.queries).reshape(len(ids), self.num_codebooks, -1)
+        parts = functional.embedding(ids, self.queries)
+        parts = parts.reshape(len(ids), self.num_codebooks, self.queries.shape[1] // self.num_codebooks)
         return torch.einsum("bmp,mcp->bmc", parts, self.keys).div(self.keys.shape[2] ** 0.5)
 
     def _sums(self, codes: Int[Tensor, "B M"]) -> Float[Tensor, "B D"]:
