@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import RandomState, numpy_generator, torch_generator
-from gossamer.models.embeddings.fitting import fit_to
+from gossamer.models.embeddings.fitting import fit_shared, fit_weights
 from gossamer.models.embeddings.sizing import INITIAL_STD, affordable, by_importance, check_one_size, normal_parameter
 from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
 from gossamer.models.embeddings.vocabulary import find_kept
@@ -113,13 +114,26 @@ class HashEmbedding(EmbeddingTable):
 
     @classmethod
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
-        """Return a table fitted to `weight` by gradient descent; `size` is the constructor's arguments."""
+        """Return a table fitted to `weight`: vectors and weights in turn, each by least squares."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
-        scale = float(values.square().mean().sqrt()) / INITIAL_STD or 1.0
-        fit_to(table, values / scale)
-        table.vectors.data.mul_(scale)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
+        everything = torch.arange(table.num_embeddings, device=values.device)
+        with torch.no_grad():
+            table.vectors.copy_(values.mean(0))
+            for _ in range(1 if table.weights is None else 10):
+                table._fit_vectors(everything, values)
+                if table.weights is not None:
+                    hashed = everything[~table._find_kept(everything)[1]]
+                    table.weights.copy_(fit_weights(table.vectors, table.places_of(hashed)[0], values[hashed]))
         return table
+
+    def _fit_vectors(self, ids: Tensor, target: Tensor) -> None:
+        places, weights = (tensor.cpu().numpy() for tensor in self.places_of(ids))
+        rows = np.repeat(np.arange(len(ids)), self.num_hashes)
+        entries = (weights.ravel().astype(np.float64), (rows, places.ravel()))
+        mixing = sparse.csr_array(entries, shape=(len(ids), len(self.vectors)))
+        shared = fit_shared(mixing, target.cpu().numpy(), self.vectors.detach().cpu().numpy())
+        self.vectors.copy_(torch.from_numpy(shared))
 
     def _find_kept(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         if self.num_kept == 0:
@@ -178,7 +192,7 @@ class QuotientRemainderEmbedding(EmbeddingTable):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return a table fitted to `weight` by alternating least squares, one part at a time exactly."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
         quotients, remainders = table.quotients.data, table.remainders.data
         shape = (len(quotients), len(remainders), values.shape[1])
         missing = shape[0] * shape[1] - len(values)  # of the last quotient

@@ -70,7 +70,7 @@ class LowRankEmbedding(EmbeddingTable):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return the closest table of this rank: the truncated singular value decomposition."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
         left, right = low_rank_factors(values, table.rank)
         table.left.data.copy_(left)
         table.right.data.copy_(right)

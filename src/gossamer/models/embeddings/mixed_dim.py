@@ -115,7 +115,7 @@ class MixedDimEmbedding(EmbeddingTable):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return the closest table: a truncated singular value decomposition per block."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
         ordered = values[table.ranks.argsort()]
         parts = torch.split(ordered, [size for size, _ in table.blocks])
         for number, (part, (_, width)) in enumerate(zip(parts, table.blocks, strict=True)):

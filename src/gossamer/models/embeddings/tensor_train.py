@@ -93,7 +93,7 @@ class TensorTrainEmbedding(EmbeddingTable):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return the TT-SVD of `weight`: two truncated singular value decompositions, one core after the other."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
         (v1, v2, v3), (d1, d2, d3) = table.vocabulary_factors, table.width_factors
         r1, r2 = table.first.shape[2], table.third.shape[1]
         full = functional.pad(values, (0, 0, 0, v1 * v2 * v3 - len(values)))

@@ -69,9 +69,9 @@ def contract_scores(
 
 
 def _prefixes_of(first: Tensor, second: Tensor, prefix: Tensor) -> Tensor:
-    r1, v2, _, r2 = second.shape
-    slices = _take(second.transpose(0, 1), prefix % v2).reshape(len(prefix), r1, -1)
-    return (_take(first, prefix // v2) @ slices).reshape(len(prefix), -1, r2)
+    (_, d1, r1), (_, v2, d2, r2) = first.shape, second.shape
+    slices = _take(second.transpose(0, 1), prefix % v2).reshape(len(prefix), r1, d2 * r2)
+    return (_take(first, prefix // v2) @ slices).reshape(len(prefix), d1 * d2, r2)
 
 
 def _contract_each(prefixes: Tensor, third: Tensor, last: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ class FrequencySelection(EmbeddingTable):
     def from_pretrained(cls, weight: Float[Tensor, "V D"], *, padding_idx: int | None = None, **size: Any) -> Self:
         """Return the kept rows of `weight` as they are, the others as zeros."""
         values = check_pretrained(weight)
-        table = cls(*values.shape, padding_idx=padding_idx, **size)
+        table = cls(*values.shape, padding_idx=padding_idx, **size).to(values.device)
         table.vectors.data.copy_(values[table.kept.long()])
         return table
 
