@@ -37,7 +37,7 @@ def test_anchors_given():
         ((100, 8, 101, None, None), "num_anchors must be at most the 100 objects, got 101"),
         ((100, 8, 0, None, None), "num_anchors must be an integer >= 1, got 0"),
         ((100, 8, 5, None, 6), "num_slots must be an integer >= 1 and <= 5, got 6"),
-        ((100, 8, None, 50.0, None), "ratio must be at most 7.407 for 100 × 8 with 1 weights per row, got 50.0"),
+        ((100, 8, None, 50.0, None), "ratio must be at most 7.4 for 100 × 8 with 1 weights per row, got 50.0"),
     ],
 )
 def test_sentences(arguments, sentence):
