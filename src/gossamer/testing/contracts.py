@@ -14,8 +14,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from gossamer.core.protocols import Explainer, Predictor, Recommender
+from gossamer.core.protocols import Explainer, Predictor, Recommender, Sampler
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.parts import Parts
+from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.persistence import Persistable, read_artifact
 
@@ -45,9 +47,25 @@ def two_blocks() -> HeldOut:
     )
 
 
+def two_topics() -> Parts:
+    """Return planted texts with one right answer: two topics, each with words of its own among words of both.
+
+    A text is a circle of its topic's six words with "and" between them, begun at any of them: the topic follows from
+    any word, and the next word from the one before.
+    """
+    texts, topics = [], []
+    for number in range(48):
+        topic = "ab"[number % 2]
+        words = [f"{topic}{(number // 2 + place) % 6}" for place in range(4)]
+        texts.append(" and ".join(words))
+        topics.append(topic)
+    data = build_sentences(texts, end=".", labels=topics)
+    return Parts(data[:36], data[36:42], data[42:])
+
+
 @dataclass(frozen=True)
 class Case:
-    """An estimator to hold to the contracts, and the data to do it with.
+    """An estimator to hold to the contracts, and the data to do it with: interactions held out, or texts in parts.
 
     `is_personal` is False for models that give everyone the same answer, and so cannot know the planted one.
     """
@@ -62,7 +80,17 @@ class Case:
 
     def fitted(self) -> Any:
         """Return a copy fitted on the case's data."""
-        return self.fresh().fit(self.data().history)
+        return self.fresh().fit(self.training())
+
+    def training(self) -> Any:
+        """Return what is fitted."""
+        data = self.data()
+        return data.train if isinstance(data, Parts) else data.history
+
+    def held_out(self) -> Any:
+        """Return what is evaluated."""
+        data = self.data()
+        return data.test if isinstance(data, Parts) else data
 
 
 Check = Callable[[Case], None]
@@ -71,7 +99,8 @@ Check = Callable[[Case], None]
 def checks_for(case: Case) -> list[Check]:
     """Return the contracts that apply, by what the estimator can do."""
     checks = list(_OF_ESTIMATORS)
-    for protocol, more in _OF_PROTOCOLS.items():
+    of_protocols = _OF_TEXT_PROTOCOLS if isinstance(case.data(), Parts) else _OF_PROTOCOLS
+    for protocol, more in of_protocols.items():
         if isinstance(case.estimator, protocol):
             checks += more
     return checks
@@ -90,7 +119,7 @@ def bad_arguments_are_named(case: Case) -> None:
     """Nonsense in any argument is a ValueError of `fit`, not of the constructor, that names it and quotes the value."""
     for name in case.estimator.get_params(deep=False):
         estimator = case.fresh().set_params(**{name: "nonsense"})
-        message = _message_of(ValueError, estimator.fit, case.data().history)
+        message = _message_of(ValueError, estimator.fit, case.training())
         assert re.match(rf"{name} must be .*, got 'nonsense'", message), f"{name}: {message}"
 
 
@@ -104,7 +133,7 @@ def fit_returns_self_and_changes_no_argument(case: Case) -> None:
     """`fit` returns the estimator, leaves its arguments alone and stores what it learned with a trailing underscore."""
     estimator = case.fresh()
     before = set(vars(estimator))
-    assert estimator.fit(case.data().history) is estimator
+    assert estimator.fit(case.training()) is estimator
     assert estimator.get_params(deep=False) == case.estimator.get_params(deep=False)
     learned = set(vars(estimator)) - before
     assert learned
@@ -113,12 +142,13 @@ def fit_returns_self_and_changes_no_argument(case: Case) -> None:
 
 def unfitted_use_is_explained(case: Case) -> None:
     """Every use before `fit` is scikit-learn's NotFittedError, and saving is refused for that reason."""
-    held_out = case.data()
+    held_out = case.held_out()
     uses: dict[str, tuple[Any, ...]] = {
-        "recommend": (held_out.history,),
-        "predict": (held_out.target,),
+        "recommend": (case.training(),),
+        "predict": (getattr(held_out, "target", held_out),),
         "evaluate": (held_out,),
         "explain": (),
+        "sample": (1,),
     }
     for name, arguments in uses.items():
         if hasattr(case.estimator, name):
@@ -132,16 +162,16 @@ def same_seed_same_model(case: Case) -> None:
     """Two fits with equal arguments learn equal arrays, and a second fit forgets the first."""
     first, second = case.fitted(), case.fitted()
     _assert_equal_arrays(first, second)
-    _assert_equal_arrays(first, second.fit(case.data().history))
+    _assert_equal_arrays(first, second.fit(case.training()))
 
 
 def evaluation_is_finite(case: Case) -> None:
     """`evaluate` returns named finite numbers, and fitting with validation data gives as many."""
-    held_out = case.data()
+    held_out = case.held_out()
     measured = case.fitted().evaluate(held_out)
     assert measured
     assert all(isinstance(name, str) and np.isfinite(value) for name, value in measured.items()), measured
-    assert set(case.fresh().fit(held_out.history, held_out).evaluate(held_out)) == set(measured)
+    assert set(case.fresh().fit(case.training(), held_out).evaluate(held_out)) == set(measured)
 
 
 def artifact_is_the_model(case: Case) -> None:
@@ -156,9 +186,9 @@ def artifact_is_the_model(case: Case) -> None:
     _assert_equal_arrays(saved, loaded)
     assert loaded.learned_vocabularies() == saved.learned_vocabularies()
     assert loaded.learned_metadata() == saved.learned_metadata()
-    assert loaded.evaluate(case.data()) == saved.evaluate(case.data())
+    assert loaded.evaluate(case.held_out()) == saved.evaluate(case.held_out())
     if isinstance(saved, Recommender):
-        first, second = saved.recommend(case.data().history), loaded.recommend(case.data().history)
+        first, second = saved.recommend(case.training()), loaded.recommend(case.training())
         np.testing.assert_array_equal(first.items, second.items)
         np.testing.assert_array_equal(first.scores, second.scores)
 
@@ -266,6 +296,26 @@ def explanation_is_made_of_tables(case: Case) -> None:
         assert len({tuple(row) for row in rows}) == 1, name
 
 
+def planted_class_is_predicted(case: Case) -> None:
+    """The topic of a text is predicted, and a text that is empty, or all of unknown words, has a class too."""
+    held_out = case.held_out()
+    model = case.fitted()
+    np.testing.assert_array_equal(model.predict(held_out), held_out.labels)
+    strangers = build_sentences(["", "no such words"], unknown=None)
+    prediction = model.predict(strangers)
+    assert prediction.shape == (2,)
+    assert ((prediction >= 0) & (prediction < len(held_out.label_names))).all()
+
+
+def samples_are_of_the_kind(case: Case) -> None:
+    """`sample` returns as many new observations as asked for, over the same words, the same ones for the same seed."""
+    model = case.fitted()
+    drawn = model.sample(3, random_state=1)
+    assert len(drawn) == 3
+    assert drawn.vocabulary == case.training().vocabulary
+    np.testing.assert_array_equal(drawn.tokens, model.sample(3, random_state=1).tokens)
+
+
 _OF_ESTIMATORS: list[Check] = [
     constructor_is_configuration,
     bad_arguments_are_named,
@@ -287,6 +337,12 @@ _OF_PROTOCOLS: dict[type, list[Check]] = {
     ],
     Predictor: [predictions_are_finite, planted_rating_is_predicted],
     Explainer: [explanation_is_made_of_tables],
+}
+_OF_TEXT_PROTOCOLS: dict[type, list[Check]] = {
+    Persistable: _OF_PROTOCOLS[Persistable],
+    Predictor: [planted_class_is_predicted],
+    Sampler: [samples_are_of_the_kind],
+    Explainer: _OF_PROTOCOLS[Explainer],
 }
 
 
