@@ -5,9 +5,20 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
+from gossamer.models.embeddings import AnchorLanguageModel, AnchorTextClassifier
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.testing.contracts import Case, Check, checks_for
+from gossamer.testing.contracts import Case, Check, checks_for, two_topics
 
+SMALL_CLASSIFIER = {"embedding_dim": 8, "num_filters": 8, "epochs": 15, "batch_size": 12, "learning_rate": 0.02}
+SMALL_LANGUAGE_MODEL = {
+    "embedding_dim": 8,
+    "hidden_dim": 8,
+    "num_layers": 1,
+    "batch_size": 4,
+    "epochs": 2,
+    "num_samples": 5,
+    "dropout": 0.1,
+}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -16,6 +27,10 @@ CASES = [
     Case(ALS(num_factors=3, epochs=5, patience=2)),
     Case(ALS(num_factors=3, epochs=5, solver="cholesky", weighted=True)),
     Case(BiasedMF(num_factors=2, epochs=5)),
+    Case(AnchorTextClassifier(num_anchors=4, ratio=2.0, **SMALL_CLASSIFIER), two_topics),
+    Case(AnchorTextClassifier(method="sparse-hash", ratio=1.5, patience=3, **SMALL_CLASSIFIER), two_topics),
+    Case(AnchorLanguageModel(num_anchors=4, ratio=None, l1=1e-4, **SMALL_LANGUAGE_MODEL), two_topics),
+    Case(AnchorLanguageModel(method="lowrank", ratio=2.0, network="awd-lstm", **SMALL_LANGUAGE_MODEL), two_topics),
 ]
 
 
