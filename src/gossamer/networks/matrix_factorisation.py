@@ -38,7 +38,17 @@ class MatrixFactorisation(nn.Module):
 
     def forward(self, user_ids: Int[Tensor, " B"], item_ids: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
         """Return one rating per pair."""
-        ratings: Tensor = self.mean + (self.users(user_ids) * self.items(item_ids)).sum(dim=-1)
+        return self.rate(user_ids, item_ids, self.users(user_ids), self.items(item_ids))
+
+    def rate(
+        self,
+        user_ids: Int[Tensor, " B"],
+        item_ids: Int[Tensor, " B"],
+        user_vectors: Float[Tensor, "B D"],
+        item_vectors: Float[Tensor, "B D"],
+    ) -> Float[Tensor, " B"]:
+        """Return one rating per pair whose vectors have been looked up already, as a loss on vectors does."""
+        ratings: Tensor = self.mean + (user_vectors * item_vectors).sum(dim=-1)
         if self.user_biases is not None and self.item_biases is not None:
             ratings = ratings + self.user_biases[user_ids] + self.item_biases[item_ids]
         return ratings
