@@ -22,7 +22,7 @@ from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.text_pruning import Pruning
-from gossamer.models.embeddings.text_tables import WordTable, explain_table, size_report, table_of
+from gossamer.models.embeddings.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
 from gossamer.models.embeddings.text_training import (
     arrays_of,
     gradient_step,
@@ -219,6 +219,11 @@ class AnchorTextClassifier(Persistent, BaseEstimator):
         """Return the word vectors' size beside that of a dense table."""
         check_is_fitted(self, "network_")
         return size_report(table_of(self.network_))
+
+    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
+        """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
+        check_is_fitted(self, "network_")
+        return entries_per_row(table_of(self.network_))
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""

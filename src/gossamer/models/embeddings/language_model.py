@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -23,7 +23,7 @@ from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.models.embeddings.lm_streams import Lanes, StreamLoss, stream_log_probs
 from gossamer.models.embeddings.sampled_softmax import NegativeSampler
 from gossamer.models.embeddings.table import EmbeddingTable
-from gossamer.models.embeddings.text_tables import WordTable, explain_table, size_report, table_of
+from gossamer.models.embeddings.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
 from gossamer.models.embeddings.text_training import arrays_of, gradient_step, restore_network, seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
@@ -255,6 +255,11 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
         """Return the word vectors' size beside that of a dense table."""
         check_is_fitted(self, "network_")
         return size_report(table_of(self.network_))
+
+    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
+        """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
+        check_is_fitted(self, "network_")
+        return entries_per_row(table_of(self.network_))
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""

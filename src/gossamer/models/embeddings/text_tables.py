@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 from scipy import sparse
 from torch import nn
 
@@ -225,6 +226,11 @@ def size_report(table: EmbeddingTable) -> dict[str, float]:
     dense = table.num_embeddings * table.embedding_dim
     values = table.num_values()
     return {"dense_values": dense, "values": values, "bytes": table.nbytes(), "ratio": dense / values}
+
+
+def entries_per_row(table: EmbeddingTable) -> dict[str, Int[np.ndarray, " V"]]:
+    """Return how many anchors each word is made of, for `inspect`; nothing for tables without anchors."""
+    return {"words": np.diff(table.transform().indptr)} if isinstance(table, AnchorEmbedding) else {}
 
 
 def explain_table(table: EmbeddingTable, words: Vocabulary, n: int) -> dict[str, Any]:
