@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import COLUMNS, Done, Gossamer
+from command_line import COLUMNS, DOCUMENTS, Done, Gossamer, classifier_with
 
 from gossamer.cli.app import main
 
@@ -46,3 +48,30 @@ def artifact(gossamer: Gossamer, ratings: Path) -> Path:
     done = gossamer("fit", "item-knn", "--data", ratings.name, *COLUMNS, "--out", "model", "--set", "num_neighbours=5")
     assert done.code == 0, done.err
     return ratings.parent / "model"
+
+
+@pytest.fixture(scope="session")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a CSV of documents in two classes, and a model of them, fitted once for all tests."""
+    folder = tmp_path_factory.mktemp("office")
+    lines = ["topic,body"]
+    for number in range(120):
+        topic, words = (("food", "ham and eggs"), ("news", "vote in court"))[number % 2]
+        lines.append(f"{topic},{words} no {number}")
+    (folder / "mail.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with contextlib.chdir(folder), pytest.raises(SystemExit) as exit_info:
+        main(["fit", *classifier_with(), "--data", "mail.csv", *DOCUMENTS, "--out", "cnn"])
+    assert not exit_info.value.code
+    return folder
+
+
+@pytest.fixture
+def mail(tmp_path: Path, office: Path) -> Path:
+    """Return the CSV of documents in this test's folder."""
+    return Path(shutil.copy(office / "mail.csv", tmp_path))
+
+
+@pytest.fixture
+def classifier(mail: Path, office: Path) -> Path:
+    """Return the model of those documents, beside them."""
+    return Path(shutil.copytree(office / "cnn", mail.parent / "cnn"))

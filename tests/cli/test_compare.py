@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from command_line import COLUMNS, Gossamer
+from command_line import COLUMNS, DOCUMENTS, Gossamer, classifier_with
 
 
 def test_models_stand_side_by_side(gossamer: Gossamer, ratings: Path) -> None:
@@ -29,9 +29,22 @@ def test_a_table_and_a_report(gossamer: Gossamer, ratings: Path) -> None:
 def test_mistakes_are_sentences(gossamer: Gossamer, ratings: Path) -> None:
     done = gossamer("compare", ratings.name, "popularity", "biased-mf", *COLUMNS)
     assert done.code == 2
-    assert (
-        "models must all be for the same, got popularity to recommend items, biased-mf to predict ratings" in done.err
-    )
+    assert "must all be for the same, got popularity to recommend items, biased-mf to predict ratings" in done.err
     done = gossamer("compare", ratings.name, "poplarity")
     assert done.code == 2
     assert "did you mean 'popularity'?" in done.err
+
+
+def test_fitted_models_stand_side_by_side(gossamer: Gossamer, classifier: Path, mail: Path) -> None:
+    done = gossamer("fit", *classifier_with(method="dense", ratio=1), "-d", mail.name, *DOCUMENTS, "-o", "dense")
+    assert done.code == 0, done.err
+    done = gossamer("compare", mail.name, "cnn", "dense", *DOCUMENTS, "--json", "--out", "page.html")
+    assert (done.code, done.err) == (0, "")
+    compressed, dense = json.loads(done.out)["models"]
+    assert (compressed["model"], dense["model"]) == ("cnn", "dense")
+    assert compressed["values"] < dense["values"]
+    assert compressed["accuracy"] == json.loads(Path("cnn/config.json").read_text())["metrics"]["accuracy"]
+    assert "2 models on mail.csv" in Path("page.html").read_text(encoding="utf-8")
+    done = gossamer("compare", mail.name, "cnn", *DOCUMENTS, "--seed", 5)
+    assert done.code == 2
+    assert "cnn must be fitted on the data and split it is compared on" in done.err

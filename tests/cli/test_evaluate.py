@@ -50,3 +50,15 @@ def test_mistakes_are_sentences(gossamer: Gossamer, artifact: Path, ratings: Pat
     assert gone.code == 2
     assert "ratings.csv" in gone.err
     assert "Traceback" not in gone.err
+
+
+def test_documents_are_judged_again_and_others_whole(gossamer: Gossamer, classifier: Path, mail: Path) -> None:
+    fitted = json.loads((classifier / "config.json").read_text())["metrics"]
+    done = gossamer("evaluate", classifier, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["metrics"] == fitted
+    lines = mail.read_text().splitlines()
+    (mail.parent / "other.csv").write_text("\n".join([lines[0], *lines[3:13]]) + "\n")
+    done = gossamer("evaluate", classifier, "--data", "other.csv")
+    assert done.code == 0, done.err
+    assert "anchor-text-classifier on other.csv, 10 held-out documents" in done.out

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import COLUMNS, Gossamer
+from command_line import COLUMNS, DOCUMENTS, Gossamer, classifier_with
 
 
 def test_a_model_is_fitted_judged_and_saved(artifact: Path) -> None:
@@ -76,3 +76,48 @@ def test_missing_data_and_taken_folders_are_mistakes(gossamer: Gossamer, ratings
     assert done.code == 2
     assert "choose another path" in done.err
     assert Path("taken/notes.txt").read_text() == "mine"
+
+
+def test_a_model_of_documents_is_fitted_on_a_file(classifier: Path) -> None:
+    config = json.loads((classifier / "config.json").read_text())
+    assert config["metrics"]["accuracy"] > 0.9, "every word says the class"
+    provenance = config["provenance"]
+    assert provenance["split"] == {"kind": "rows", "seed": 0}
+    assert provenance["data"]["options"] == {"form": "sentences"}
+    assert provenance["data"]["columns"] == {"text": "body", "label": "topic"}
+
+
+def test_a_language_model_is_fitted_on_plain_text(gossamer: Gossamer, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("ham and eggs and tea\n" * 50, encoding="utf-8")
+    settings = ("--set", "embedding_dim=8", "--set", "ratio=2", "--set", "epochs=1", "--set", "num_layers=1")
+    done = gossamer("fit", "anchor-language-model", "--data", "book.txt", "--out", "lm", *settings)
+    assert done.code == 0, done.err
+    assert "perplexity" in done.out
+
+
+def test_documents_that_ship_with_python(gossamer: Gossamer) -> None:
+    settings = classifier_with(epochs=1, batch_size=512)
+    done = gossamer("fit", *settings, "--data", "stdlib-docs", "--option", "tests=false", "--out", "docs")
+    assert done.code == 0, done.err
+    assert "accuracy" in done.out
+    provenance = json.loads(Path("docs/config.json").read_text())["provenance"]
+    assert provenance["data"]["options"] == {"form": "sentences", "tests": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--columns", "text=nothing"], "columns['text'] must be a column of mail.csv, got 'nothing'"),
+        (["--split", "users"], "data must be interactions to be split by 'users', got Sentences"),
+        (["--split", "given"], "data must come in parts to be split by 'given', got Sentences; use 'rows'"),
+        (["--min-rating", "3"], "data must be interactions to be filtered, got Sentences from 'mail.csv'"),
+        (["--option", "max_word=3"], "a file of sentences has no option 'max_word' (did you mean 'max_words'?)"),
+        (["--option", "max_words"], "--option must be key=value, got 'max_words'"),
+    ],
+)
+def test_mistakes_about_documents_are_sentences(
+    gossamer: Gossamer, mail: Path, arguments: list[str], sentence: str
+) -> None:
+    columns = () if "--columns" in arguments else DOCUMENTS
+    done = gossamer("fit", *classifier_with(), "--data", mail.name, *columns, *arguments, "--out", "cnn")
+    assert (done.code, sentence in done.err) == (2, True), done.err

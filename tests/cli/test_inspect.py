@@ -28,3 +28,17 @@ def test_a_model_fitted_on_everything_has_a_page_without_metrics(gossamer: Gossa
     done = gossamer("inspect", "model")
     assert done.code == 0, done.err
     assert "recall@20" not in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_a_model_of_documents_has_a_page_with_its_size(gossamer: Gossamer, classifier: Path) -> None:
+    done = gossamer("inspect", classifier)
+    assert done.code == 0, done.err
+    page = Path("report.html").read_text(encoding="utf-8")
+    for expected in (
+        "How well it does",
+        "accuracy",
+        "The table of vectors, before and after",
+        "What it learned",
+        "how many anchors each row is made of",
+    ):
+        assert expected in page

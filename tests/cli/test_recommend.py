@@ -46,3 +46,10 @@ def test_a_model_of_ratings_does_not_recommend(gossamer: Gossamer, ratings: Path
     done = gossamer("recommend", "mf", "--user", "u1")
     assert done.code == 2
     assert "the model must recommend, which BiasedMF does not do" in done.err
+
+
+def test_a_model_of_documents_does_not_recommend(gossamer: Gossamer, classifier: Path) -> None:
+    for arguments in (("--user", "u1"), ("--history", "a")):
+        done = gossamer("recommend", classifier, *arguments)
+        assert done.code == 2
+        assert "the model must recommend, which AnchorTextClassifier does not do" in done.err

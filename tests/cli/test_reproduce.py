@@ -71,11 +71,25 @@ def test_tables_are_rewritten(gossamer: Gossamer, home: Path) -> None:
     assert "| Popularity | gossamer | 1 |" in (home / "README.md").read_text()
 
 
+def test_metric_against_size_is_drawn(gossamer: Gossamer, home: Path) -> None:
+    text = TOML.replace("small", "sized").replace('["ndcg@5"]', '["ndcg@5", "values"]')
+    (home / "experiments" / "sized.toml").write_text(text)
+    done = gossamer("reproduce", "sized", "--plot", "sized.svg")
+    assert done.code == 0, done.err
+    assert "wrote sized.svg" in done.out
+    assert ">Popularity</text>" in (home / "sized.svg").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ([], "give the name of an experiment, or one of --list, --all and --tables"),
         (["small", "--all", "--tables"], "give the name of an experiment, or one of --list, --all and --tables"),
+        (["--all", "--plot", "a.svg"], "--plot must come with the name of one experiment"),
+        (
+            ["small", "--plot", "a.svg"],
+            "metrics of small must have values and a measure to plot against them",
+        ),
         (["smal"], "experiment must be one of small or a .toml file, got 'smal'"),
         (["small", "--row", "ease"], "row must be one of popularity, got 'ease'"),
     ],

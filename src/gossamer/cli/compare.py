@@ -20,12 +20,18 @@ from gossamer.cli.options import (
     parse_options,
 )
 
-EXAMPLES = "Example: [bold]gossamer compare stdlib-usage popularity item-knn ease --out report.html[/bold]"
+EXAMPLES = """
+Examples:
+
+[bold]gossamer compare stdlib-usage popularity item-knn ease --out report.html[/bold]
+
+[bold]gossamer compare stdlib-docs my-ant my-dense[/bold]
+"""
 
 
 def run(
     data: Annotated[str, typer.Argument(help="A data set of `gossamer data list`, or a file.")],
-    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Models to compare.")],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Models, or directories of fitted ones.")],
     columns: Columns = None,
     options: DataOptions = None,
     split: Split = None,
@@ -36,22 +42,23 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write a report there.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train models with their default settings on one split and put their metrics side by side."""
+    """Train models with their default settings, or load fitted ones, and put their metrics side by side."""
     from gossamer.cli.printing import print_json, print_line, print_table
     from gossamer.cli.reporting import comparison_rows, write_models_report
     from gossamer.runner.measure import name_held_out
-    from gossamer.runner.outcome import fit_and_judge
+    from gossamer.runner.outcome import judge_models, model_of
     from gossamer.runner.provenance import Origin
     from gossamer.runner.source import make_split, open_data
     from gossamer.runner.specs import DataSpec, SplitSpec
     from gossamer.runner.tasks import data_for, default_split
 
-    division = default_split(models, seed, data) if split is None else SplitSpec(split, seed=seed)
+    names = [model_of(model) for model in models]
+    division = default_split(names, seed, data) if split is None else SplitSpec(split, seed=seed)
     source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
-    source = data_for(models, source)
+    source = data_for(names, source)
     opened = open_data(source, division)
     parts = make_split(opened, division)
-    outcomes = [fit_and_judge(model, parts, seed=seed) for model in dict.fromkeys(models)]
+    outcomes = judge_models(models, parts, data=source, division=division, seed=seed)
     rows = comparison_rows(outcomes)
     if as_json:
         print_json({"data": source.as_json(), "split": parts.description, "models": rows})

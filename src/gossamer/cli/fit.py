@@ -27,11 +27,13 @@ Examples:
 [bold]gossamer fit ease --data stdlib-usage --out ease --set regularization=50[/bold]
 
 [bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 --out als[/bold]
+
+[bold]gossamer fit anchor-text-classifier --data mail.csv --columns text=body --columns label=topic --out ant[/bold]
 """
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="popularity, item-knn, ease, slim, als, biased-mf …")],
+    model: Annotated[str, typer.Argument(help="ease, als, biased-mf, anchor-recommender, anchor-text-classifier …")],
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory to save the model in.")],
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, as key=value.")] = None,

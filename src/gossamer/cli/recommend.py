@@ -33,10 +33,11 @@ def run(
     from gossamer.cli.printing import print_json, print_table
     from gossamer.core.checks import check_int
     from gossamer.persistence import read_artifact
-    from gossamer.runner.answers import history_of_items, history_of_user, recommended
+    from gossamer.runner.answers import history_of_items, history_of_user, item_vocabulary, recommended
 
     check_int("-n", n, at_least=1)
     loaded = read_artifact(artifact)
+    item_vocabulary(loaded.estimator)  # a model that recommends nothing says so before any data are read
     if user is not None:
         known = history_of_user(loaded.config, user, data)
     else:

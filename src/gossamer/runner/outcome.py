@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from gossamer.persistence import read_artifact
 from gossamer.runner.estimators import make_estimator
 from gossamer.runner.measure import Measured, fit, measure, num_held_out
+from gossamer.runner.provenance import read_origin
 from gossamer.runner.source import Division
+from gossamer.runner.specs import DataSpec, SplitSpec
 from gossamer.runner.tasks import default_metrics
 
 
@@ -35,6 +39,39 @@ def fit_and_judge(
     estimator = make_estimator(model, settings or {}, seed=seed, device=device)
     seconds = fit(estimator, split)
     return Outcome(model, estimator, seconds, judge(estimator, split.test, metrics))
+
+
+def is_artifact(name: str) -> bool:
+    """Say whether a name of a model means the directory of a fitted one."""
+    return (Path(name) / "config.json").is_file()
+
+
+def model_of(name: str) -> str:
+    """Return the name in the catalogue of a model, or of the one in an artifact's directory."""
+    return read_origin(read_artifact(name).config).model if is_artifact(name) else name
+
+
+def judge_models(
+    models: Sequence[str], split: Division, *, data: DataSpec, division: SplitSpec, seed: int = 0
+) -> list[Outcome]:
+    """Judge models on one split: those of the catalogue are fitted, those of artifacts loaded.
+
+    The split must be the artifacts' own: another may hold out what they have learned from.
+    """
+    outcomes = []
+    for name in dict.fromkeys(models):
+        if not is_artifact(name):
+            outcomes.append(fit_and_judge(name, split, seed=seed))
+            continue
+        loaded = read_artifact(name)
+        origin = read_origin(loaded.config)
+        if (origin.data, origin.split) != (data, division):
+            raise ValueError(
+                f"{name} must be fitted on the data and split it is compared on, {data.as_json()} and "
+                f"{division.as_json()}, got {origin.data.as_json()} and {origin.split.as_json()}"
+            )
+        outcomes.append(Outcome(name, loaded.estimator, None, judge(loaded.estimator, split.test)))
+    return outcomes
 
 
 def judge(estimator: Any, held_out: Any, metrics: Sequence[str] | None = None) -> Measured | None:

@@ -69,6 +69,11 @@ def test_documents_of_the_test_part_are_not_learned_from() -> None:
     assert parts.description["train_rows"] == len(parts.train)
 
 
+def test_documents_that_are_all_the_same_are_refused() -> None:
+    with pytest.raises(ValueError, match="documents must differ, got 16 of training that are all in the test part"):
+        split_documents(build_sentences(["ham"] * 20, labels=["a"] * 20))
+
+
 def test_sentences_that_differ_in_unknown_words_are_not_the_same() -> None:
     texts = ["no 1", "no 2", "no 3", "no 4"]
     data = build_sentences(texts, min_count=2, labels=["a"] * 4)

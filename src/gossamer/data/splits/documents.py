@@ -106,6 +106,8 @@ def _finished(kind: str, settings: dict[str, Any], train: Any, valid: Any | None
     if isinstance(train, Sentences):
         kept = {name: _without_repeats(part, test) for name, part in held.items()}
         dropped += sum(len(held[name]) - len(kept[name]) for name in held)
+        if len(kept["train"]) == 0:
+            raise ValueError(f"documents must differ, got {len(train)} of training that are all in the test part, too")
         words = training_words(kept["train"])
         held, test = {name: over_words(part, words) for name, part in kept.items()}, over_words(test, words)
         sizes = {"dropped_repeats": dropped, "num_words": len(words)}
