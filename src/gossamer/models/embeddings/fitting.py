@@ -41,10 +41,10 @@ def fit_weights(
     shared: Float[Tensor, "n D"], places: Int[Tensor, "B k"], weight: Float[Tensor, "B D"]
 ) -> Float[Tensor, "B k"]:
     """Return the weights w with the least ‖Σ_j w_ij · shared[places_ij] − weight_i‖² for every row i."""
-    parts = shared[places]
+    parts = shared[places].double()
     gram = parts @ parts.transpose(1, 2)
     # Two hashes of an id may agree: a little ridge shares the weight between equal vectors.
     ridge = 1e-6 * gram.diagonal(dim1=1, dim2=2).sum(1).clamp(min=1e-12)
     system = gram + ridge.reshape(-1, 1, 1) * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
-    solved: Tensor = torch.linalg.solve(system, (parts @ weight.unsqueeze(2)).squeeze(2))
-    return solved
+    solved: Tensor = torch.linalg.solve(system, (parts @ weight.double().unsqueeze(2)).squeeze(2))
+    return solved.to(shared.dtype)

@@ -199,6 +199,9 @@ class QuotientRemainderEmbedding(EmbeddingTable):
         target = functional.pad(values, (0, 0, 0, missing)).reshape(shape)
         there = torch.ones_like(target)
         there[-1, shape[1] - missing :] = 0
+        # Every column is a rank-one problem of its own; its heaviest quotient shows best what the remainders are.
+        heaviest = target.square().sum(1).argmax(0)
+        remainders.copy_(target.gather(0, heaviest.expand(1, *remainders.shape))[0])
         for _ in range(20):
             quotients.copy_((target * remainders).sum(1) / (there * remainders**2).sum(1).clamp(min=1e-12))
             products = (target * quotients.unsqueeze(1)).sum(0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import nn
 
 from gossamer.models.embeddings.table import budget_of
 
@@ -56,7 +56,7 @@ def normal_parameter(shape: tuple[int, ...], std: float, generator: torch.Genera
 
 def by_importance(
     num_embeddings: int,
-    counts: Float[np.ndarray, " V"] | Int[np.ndarray, " V"] | Tensor | None,
+    counts: Float[np.ndarray, " V"] | Int[np.ndarray, " V"] | None,
     padding_idx: int | None,
 ) -> Int[np.ndarray, " V"]:
     """Return all ids, most important first and padding last; without counts, ids are taken to be in order already.
