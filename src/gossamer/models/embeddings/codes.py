@@ -103,13 +103,15 @@ class CompositionalCodeEmbedding(EmbeddingTable):
 
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return the sums of codewords of ids, in training with the gradient of a softmax over codewords."""
-        if self.finished or not torch.is_grad_enabled():
-            return self._sums(self.codes[ids] if self.finished else self._likeness(ids).argmax(dim=2))
-        likeness = self._likeness(ids)
-        soft = likeness.softmax(dim=2)
-        hard = functional.one_hot(likeness.argmax(dim=2), self.num_codewords).to(soft.dtype)
-        choice = hard + (soft - soft.detach())
-        return torch.einsum("bmc,mcd->bd", choice, self.codebooks)
+        if self.finished:
+            return self._sums(self.codes[ids])
+        distinct, places = ids.unique(return_inverse=True)  # choosing among C codewords M times is the costly part
+        likeness = self._likeness(distinct)
+        chosen = self._sums(likeness.argmax(dim=2))
+        if torch.is_grad_enabled():
+            soft = torch.einsum("bmc,mcd->bd", likeness.softmax(dim=2), self.codebooks.detach())
+            chosen = chosen + (soft - soft.detach())  # the value of the chosen, the gradient of the softmax
+        return functional.embedding(places, chosen)
 
     def finish(self) -> None:
         """Keep every id's codes, and forget the queries and keys that found them."""
