@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gossamer.datasets.catalogue import load
-from gossamer.models.embeddings.mixed_dim import MixedDimEmbedding, choose_widths, popularity_blocks
+from gossamer.models.embeddings.mixed_dim import MixedDimEmbedding, choose_widths, num_values_of, popularity_blocks
 
 COUNTS = np.array([1, 30, 2, 16, 1, 0, 8, 4])
 
@@ -63,8 +63,16 @@ def test_gradients_by_finite_differences() -> None:
 def test_a_ratio_is_used_up(ratio: float) -> None:
     counts = 1e5 / np.arange(1, 2001)
     table = MixedDimEmbedding(2000, 16, ratio=ratio, counts=counts)
-    assert 0.5 * 32_000 / ratio < table.num_values() <= 32_000 / ratio
+    assert 0.9 * 32_000 / ratio < table.num_values() <= 32_000 / ratio
     assert [width for _, width in table.blocks] == sorted((width for _, width in table.blocks), reverse=True)
+
+
+def test_values_are_counted_with_projections() -> None:
+    widths = np.array([[4, 4], [4, 1], [2, 1]])
+    assert num_values_of(np.array([3, 5]), widths, 4).tolist() == [32, 3 * 4 + 5 + 4, 3 * 2 + 5 + (2 + 1) * 4]
+    for row in widths:
+        table = MixedDimEmbedding(8, 4, blocks=[(3, int(row[0])), (5, int(row[1]))])
+        assert table.num_values() == num_values_of(np.array([3, 5]), row, 4)
 
 
 def test_explicit_blocks() -> None:

@@ -25,8 +25,8 @@ class MixedDimEmbedding(EmbeddingTable):
 
     p_b is the mean count of an id of block b, p_0 that of the most popular. A block narrower than D has a projection
     to D, which is counted. At a `ratio`, the smallest alpha ≤ 1 that fits is taken; where even 1 does not, the widest
-    block is made narrower than D. `blocks` says the same explicitly. Blocks of equal popularity, not of equal number
-    of ids, give the sizes of the ANT paper's table 13.
+    block is made narrower than D; numbers left over widen the most popular blocks. `blocks` says it explicitly.
+    Blocks of equal popularity, not of equal number of ids, give the sizes of the ANT paper's table 13.
 
     Reference: Ginart, Naumov, Mudigere, Yang, Zou, "Mixed dimension embeddings with application to memory-efficient
     recommendation systems", 2019, algorithm 2.
@@ -167,11 +167,29 @@ def choose_widths(
     powers = relative ** np.linspace(0, 1, 201)[:, None]
     for widest in range(embedding_dim, 0, -1):
         widths = np.maximum(1, np.rint(widest * powers)).astype(np.int64)
-        values = widths @ sizes + embedding_dim * np.where(widths < embedding_dim, widths, 0).sum(axis=1)
-        if (values <= budget).any():
+        fits = num_values_of(sizes, widths, embedding_dim) <= budget
+        if fits.any():
             break
-    chosen: np.ndarray = widths[int((values <= budget).argmax())]
+    chosen: np.ndarray = widths[int(fits.argmax())]
+    for block in range(len(sizes)):  # the last block is large and its width an integer, so much can be left over
+        while chosen[block] < embedding_dim:
+            chosen[block] += 1
+            if num_values_of(sizes, chosen, embedding_dim) > budget:
+                chosen[block] -= 1
+                break
     return chosen
+
+
+def num_values_of(
+    sizes: Int[np.ndarray, " b"], widths: Int[np.ndarray, "*n b"], embedding_dim: int
+) -> Int[np.ndarray, "*n"]:
+    """Return how many numbers blocks of these widths have, with a projection for each that is narrow.
+
+    >>> int(num_values_of(np.array([1, 5]), np.array([4, 2]), 4))
+    22
+    """
+    values: np.ndarray = widths @ sizes + embedding_dim * np.where(widths < embedding_dim, widths, 0).sum(axis=-1)
+    return values
 
 
 def _check_blocks(blocks: Blocks, num_embeddings: int, embedding_dim: int) -> list[tuple[int, int]]:
