@@ -64,7 +64,7 @@ def test_vvd_keeps_the_informative_words():
 
 def test_sparsevd_keeps_the_informative_weights():
     targets = torch.where(torch.rand(24, 6) < 0.25, 1.0, 0.0)
-    table = SparseVariationalEmbedding(24, 6, num_kept=int(targets.sum()))
+    table = SparseVariationalEmbedding(24, 6, num_kept=int(targets.sum()), strength=1)
     fit(table, targets, 300)
     table.finish()
     torch.testing.assert_close(table.weight, targets, atol=0.15, rtol=0)
@@ -73,7 +73,7 @@ def test_sparsevd_keeps_the_informative_weights():
 def test_sparsevd_voc_drops_whole_words_and_folds_the_multiplier_in():
     targets = torch.zeros(24, 6)
     targets[::4, 1:4] = 1.0
-    table = SparseVariationalVocabularyEmbedding(24, 6, num_kept=18)
+    table = SparseVariationalVocabularyEmbedding(24, 6, num_kept=18, strength=1)
     fit(table, targets, 300)
     useful = table.multiplier_log_alpha().flatten().argsort()[:6].sort().values
     assert useful.tolist() == list(range(0, 24, 4))

@@ -35,7 +35,7 @@ class WeightSelection(EmbeddingTable):
         num_kept: int | None = None,
         *,
         ratio: float | None = None,
-        strength: float = 1.0,
+        strength: float = 0.03,
         finished: bool = False,
         padding_idx: int | None = None,
         random_state: RandomState = 0,
