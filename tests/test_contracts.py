@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
-from gossamer.models.embeddings import AnchorLanguageModel, AnchorTextClassifier
+from gossamer.models.embeddings import AnchorLanguageModel, AnchorRecommender, AnchorTextClassifier
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
 from gossamer.testing.contracts import Case, Check, checks_for, two_topics
 
@@ -19,6 +19,7 @@ SMALL_LANGUAGE_MODEL = {
     "num_samples": 5,
     "dropout": 0.1,
 }
+SMALL_RATINGS = {"embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "batch_size": 32}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -27,6 +28,8 @@ CASES = [
     Case(ALS(num_factors=3, epochs=5, patience=2)),
     Case(ALS(num_factors=3, epochs=5, solver="cholesky", weighted=True)),
     Case(BiasedMF(num_factors=2, epochs=5)),
+    Case(AnchorRecommender(charge=0.1, epochs=5, **SMALL_RATINGS)),
+    Case(AnchorRecommender(biases=True, epochs=25, solver="proximal", learning_rate=0.1, **SMALL_RATINGS)),
     Case(AnchorTextClassifier(num_anchors=4, ratio=2.0, **SMALL_CLASSIFIER), two_topics),
     Case(AnchorTextClassifier(method="sparse-hash", ratio=1.5, patience=3, **SMALL_CLASSIFIER), two_topics),
     Case(AnchorLanguageModel(num_anchors=4, ratio=None, l1=1e-4, **SMALL_LANGUAGE_MODEL), two_topics),
