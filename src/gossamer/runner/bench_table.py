@@ -7,16 +7,21 @@ from typing import Any
 
 from gossamer.persistence.strict_json import parse_json
 
+TIME_AND_MEMORY = {"seconds": "seconds", "added_bytes": "added memory"}
+
 
 def bench_table(path: Path) -> str:
     """Return the table of one benchmark record; ratios above 1 mean that ours is faster or needs less memory."""
     if not path.is_file():
         return f"Not run yet: `make bench` writes {path.name}."
     record: Any = parse_json(path.read_bytes())
-    lines = ["| contender | seconds | added memory | time ÷ ours | memory ÷ ours |", "|:--|--:|--:|--:|--:|"]
-    lines.append(_line("gossamer", record["ours"], {}))
-    lines += [_line(peer, measured, record["ratios"][peer]) for peer, measured in record["peers"].items()]
-    versions = ", ".join(f"{name} {record['versions'][name]}" for name in ("implicit", "irspack"))
+    columns: dict[str, str] = record.get("columns", TIME_AND_MEMORY)
+    titles = [*columns.values(), *(f"{_short(title)} ÷ ours" for title in columns.values())]
+    lines = [f"| contender | {' | '.join(titles)} |", "|:--|" + "--:|" * len(titles)]
+    lines.append(_line("gossamer", record["ours"], {}, columns))
+    lines += [_line(peer, measured, record["ratios"][peer], columns) for peer, measured in record["peers"].items()]
+    packages = record.get("packages", ["implicit", "irspack"])
+    versions = ", ".join(f"{name} {record['versions'][name]}" for name in packages)
     mark = "+" if record["dirty"] else ""
     return "\n".join(
         [
@@ -28,7 +33,11 @@ def bench_table(path: Path) -> str:
     )
 
 
-def _line(contender: str, measured: dict[str, float], ratios: dict[str, float]) -> str:
-    cells = [f"{measured['seconds']:.3g}", f"{measured['added_bytes'] / 1e6:,.0f} MB"]
-    cells += [f"{ratios[key]:.2f}" if key in ratios else "" for key in ("seconds", "added_bytes")]
+def _short(title: str) -> str:
+    return {"seconds": "time", "added memory": "memory"}.get(title, title)
+
+
+def _line(contender: str, measured: dict[str, float], ratios: dict[str, float], columns: dict[str, str]) -> str:
+    cells = [f"{measured[key] / 1e6:,.0f} MB" if key.endswith("bytes") else f"{measured[key]:.3g}" for key in columns]
+    cells += [f"{ratios[key]:.2f}" if key in ratios else "" for key in columns]
     return f"| {contender} | {' | '.join(cells)} |"
