@@ -26,7 +26,9 @@ from gossamer.data import Interactions, Vocabulary
 from gossamer.runner.machine import commit, machine, peak_rss_bytes, reset_peak_rss, versions
 
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
-Contender = Callable[[Interactions], Callable[[], dict[str, float] | None]]
+Arrays = dict[str, np.ndarray]
+Contender = Callable[[Any], Callable[[], dict[str, float] | None]]
+COSTS = {"seconds": "seconds", "added_bytes": "added memory"}  # what is compared, and what a table calls it
 
 
 def synthetic_interactions(num_users: int, num_items: int, nnz: int, seed: int = 0) -> Interactions:
@@ -46,8 +48,37 @@ def synthetic_interactions(num_users: int, num_items: int, nnz: int, seed: int =
     return data.keep(keep)
 
 
-def run_benchmark(name: str, question: str, data: dict[str, int], contenders: dict[str, Contender]) -> None:
-    """Run every contender of one benchmark (the first is ours) and write results/bench/<name>.json."""
+def interaction_arrays(**shape: int) -> Arrays:
+    """Return synthetic interactions as arrays."""
+    data = synthetic_interactions(**shape)
+    return {"indptr": data.indptr, "indices": data.indices, "shape": np.array(data.shape)}
+
+
+def interactions_from(arrays: Arrays) -> Interactions:
+    """Return the interactions that `interaction_arrays` made."""
+    num_users, num_items = (int(size) for size in arrays["shape"])
+    return Interactions(
+        Vocabulary.numbered(num_users), Vocabulary.numbered(num_items), arrays["indptr"], arrays["indices"]
+    )
+
+
+def run_benchmark(
+    name: str,
+    question: str,
+    data: dict[str, int],
+    contenders: dict[str, Contender],
+    *,
+    small: dict[str, int] | None = None,
+    make: Callable[..., Arrays] = interaction_arrays,
+    load: Callable[[Arrays], Any] = interactions_from,
+    costs: dict[str, str] = COSTS,
+    packages: tuple[str, ...] = ("implicit", "irspack"),
+) -> None:
+    """Run every contender of one benchmark (the first is ours) and write results/bench/<name>.json.
+
+    `make(**data)` gives the arrays that every contender's process gets, as `load` presents them; `small` replaces
+    some of `data` for a trial; `packages` are the peers whose versions the record keeps.
+    """
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument("--repeats", type=int, default=3, help="processes per contender; the median counts")
     parser.add_argument("--small", action="store_true", help="a hundredth of the data, to try the script; not written")
@@ -55,23 +86,41 @@ def run_benchmark(name: str, question: str, data: dict[str, int], contenders: di
     parser.add_argument("--arrays", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.contender:
-        print(json.dumps(_measure(contenders[arguments.contender], _load(arguments.arrays))))
+        with np.load(arguments.arrays) as stored:
+            arrays = dict(stored)
+        print(json.dumps(_measure(contenders[arguments.contender], load(arrays))))
         return
-    shape = {key: max(100, value // (100 if key == "nnz" else 10)) for key, value in data.items()}
-    shape = shape if arguments.small else data
+    shape = {**data, **(_a_hundredth(data) if small is None else small)} if arguments.small else data
     with tempfile.TemporaryDirectory() as folder:
-        arrays = Path(folder) / "interactions.npz"
-        interactions = synthetic_interactions(**shape)
-        np.savez(arrays, indptr=interactions.indptr, indices=interactions.indices, shape=interactions.shape)
+        path = Path(folder) / "arrays.npz"
+        np.savez(path, **make(**shape))
         runs: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
         # Interleaved, so that a busy minute of the machine does not fall on one contender alone.
         for _ in range(arguments.repeats):
             for contender in contenders:
-                runs[contender].append(_run_in_process(contender, arrays))
+                runs[contender].append(_run_in_process(contender, path))
     medians = {contender: _median(outcomes) for contender, outcomes in runs.items()}
-    _show(name, question, medians)
+    _show(name, question, medians, costs)
     if not arguments.small:
-        _write(name, question, shape, arguments.repeats, medians, runs)
+        _write(
+            name,
+            {
+                "name": name,
+                "question": question,
+                "columns": costs,
+                "data": {"kind": make.__name__, **shape},
+                **_comparison(medians, costs),
+                "repeats": arguments.repeats,
+                "runs": runs,
+                "machine": machine(),
+                "packages": packages,
+                "versions": versions(*packages),
+            },
+        )
+
+
+def _a_hundredth(data: dict[str, int]) -> dict[str, int]:
+    return {key: max(100, value // (100 if key == "nnz" else 10)) for key, value in data.items()}
 
 
 def _run_in_process(contender: str, arrays: Path) -> dict[str, float]:
@@ -81,17 +130,9 @@ def _run_in_process(contender: str, arrays: Path) -> dict[str, float]:
     return outcome
 
 
-def _load(path: Path) -> Interactions:
-    stored = np.load(path)
-    num_users, num_items = (int(size) for size in stored["shape"])
-    return Interactions(
-        Vocabulary.numbered(num_users), Vocabulary.numbered(num_items), stored["indptr"], stored["indices"]
-    )
-
-
-def _measure(contender: Contender, data: Interactions) -> dict[str, float]:
+def _measure(contender: Contender, data: Any) -> dict[str, float]:
     timed = contender(data)
-    before = _resident_bytes()
+    before = resident_bytes()
     reset_peak_rss()
     began = time.perf_counter()
     extra = timed() or {}
@@ -99,7 +140,8 @@ def _measure(contender: Contender, data: Interactions) -> dict[str, float]:
     return {"seconds": seconds, "added_bytes": max(0, peak_rss_bytes() - before), **extra}
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Return the memory that this process holds now."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
@@ -108,48 +150,35 @@ def _median(outcomes: list[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(outcome[key] for outcome in outcomes) for key in outcomes[0]}
 
 
-def _ratios(medians: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def _ratios(medians: dict[str, dict[str, float]], costs: dict[str, str]) -> dict[str, dict[str, float]]:
     """Return peer / ours for what is a cost: above 1 we are faster or smaller."""
     ours, *peers = medians
     return {
-        peer: {key: medians[peer][key] / medians[ours][key] for key in ("seconds", "added_bytes") if medians[ours][key]}
-        for peer in peers
+        peer: {key: medians[peer][key] / medians[ours][key] for key in costs if medians[ours][key]} for peer in peers
     }
 
 
-def _show(name: str, question: str, medians: dict[str, dict[str, float]]) -> None:
+def _comparison(medians: dict[str, dict[str, float]], costs: dict[str, str]) -> dict[str, Any]:
+    ours, *peers = medians
+    return {
+        "ours": medians[ours],
+        "peers": {peer: medians[peer] for peer in peers},
+        "ratios": _ratios(medians, costs),
+    }
+
+
+def _show(name: str, question: str, medians: dict[str, dict[str, float]], costs: dict[str, str]) -> None:
     columns = list(next(iter(medians.values())))
-    table = Table("contender", *columns, *[f"× ours ({key})" for key in ("seconds", "added_bytes")], title=question)
-    ratios = _ratios(medians)
+    table = Table("contender", *columns, *[f"× ours ({key})" for key in costs], title=question)
+    ratios = _ratios(medians, costs)
     for contender, outcome in medians.items():
         cells = [f"{outcome.get(key, float('nan')):,.4g}" for key in columns]
         table.add_row(contender, *cells, *[f"{value:.2f}" for value in ratios.get(contender, {}).values()])
     Console().print(f"[bold]{name}[/bold]", table)
 
 
-def _write(
-    name: str,
-    question: str,
-    shape: dict[str, int],
-    repeats: int,
-    medians: dict[str, dict[str, float]],
-    runs: dict[str, list[dict[str, float]]],
-) -> None:
-    ours, *peers = medians
+def _write(name: str, content: dict[str, Any]) -> None:
     revision, dirty = commit()
-    content: dict[str, Any] = {
-        "name": name,
-        "question": question,
-        "data": {"kind": "synthetic_interactions", **shape},
-        "ours": medians[ours],
-        "peers": {peer: medians[peer] for peer in peers},
-        "ratios": _ratios(medians),
-        "repeats": repeats,
-        "runs": runs,
-        "machine": machine(),
-        "versions": versions("implicit", "irspack"),
-        "commit": revision,
-        "dirty": dirty,
-    }
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
+    text = json.dumps({**content, "commit": revision, "dirty": dirty}, indent=2)
+    (RESULTS / f"{name}.json").write_text(text + "\n")

@@ -1,0 +1,8 @@
+"""What does a table of 10 million vectors cost in training and in lookup? See embedding_tables.py."""
+
+from __future__ import annotations
+
+from embedding_tables import run
+
+if __name__ == "__main__":
+    run("embedding-10m", 10_000_000)
