@@ -19,16 +19,17 @@ def count_by_definition(values: list[float], start: int, change: int, window: in
     for end in range(window, len(values) + 1):
         steps = list(pairwise(values[end - window : end]))
         if all(later < earlier for earlier, later in steps):
-            number = min(number + change, at_most)
+            number += change
         elif all(later > earlier for earlier, later in steps):
-            number = max(number - change, at_least)
+            number -= change
+        number = sorted((at_least, number, at_most))[1]
     return number
 
 
 @given(
     st.lists(st.integers(0, 5).map(float), max_size=15),
     st.integers(2, 9),
-    st.integers(0, 3),
+    st.integers(-3, 3),
     st.integers(2, 4),
 )
 def test_the_count_follows_algorithm_2(values: list[float], start: int, change: int, window: int):
@@ -58,7 +59,7 @@ def test_a_count_goes_on_from_its_state(values: list[float], cut: int):
         ({"start": 0, "at_most": 5}, r"^start must be an integer >= 1 and <= 5, got 0$"),
         ({"start": 9, "at_most": 5}, r"^start must be an integer >= 1 and <= 5, got 9$"),
         ({"at_most": 0}, r"^at_most must be an integer >= 1, got 0$"),
-        ({"change": -1, "at_most": 20}, r"^change must be an integer >= 0, got -1$"),
+        ({"change": 0.5, "at_most": 20}, r"^change must be an integer, got 0.5$"),
         ({"window": 1, "at_most": 20}, r"^window must be an integer >= 2, got 1$"),
     ],
 )

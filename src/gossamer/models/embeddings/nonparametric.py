@@ -21,7 +21,8 @@ class AnchorCount:
     """How many anchors there should be, given the objective of every epoch so far (lines 9 to 16 of algorithm 2).
 
     If the objective fell in each of the last `window` − 1 epochs there are `change` anchors more, if it rose in each
-    `change` fewer, between `at_least` and `at_most`; otherwise the number stays. `change=0` never changes it.
+    `change` fewer, between `at_least` and `at_most`; otherwise the number stays. With a negative `change` anchors go
+    while the objective falls, and return when it rises: then begin with many. `change=0` never changes the number.
 
     >>> count = AnchorCount(10, change=2, window=3, at_most=30)
     >>> [count.update(value) for value in (5.0, 4.0, 3.0, 2.0, 2.5, 3.5)]
@@ -32,7 +33,7 @@ class AnchorCount:
         self.at_least = check_int("at_least", at_least, at_least=1)
         self.at_most = check_int("at_most", at_most, at_least=at_least)
         self.number = check_int("start", start, at_least=at_least, at_most=at_most)
-        self.change = check_int("change", change, at_least=0)
+        self.change = check_int("change", change)
         self.window = check_int("window", window, at_least=2)
         self.recent: list[float] = []
 

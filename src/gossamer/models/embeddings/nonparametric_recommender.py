@@ -43,9 +43,11 @@ class NonparametricRecommender(FittedRatings):
     """Predicts ratings as μ + p_u·q_i from anchors whose number follows objective (6) (NBANT, algorithm 2).
 
     The objective is mse + λ₂·‖T‖₀ + (λ₁ − λ₂)·K on the validation ratings, both tables together (on the training data
-    where there are none). It is measured after every epoch: on a trend over `window` epochs, down or up, both tables
-    get `change` anchors more or fewer, from `initial_anchors` to at most `max_anchors`; with `change=0` the number
-    stays. The epoch with the lowest objective is kept, and its trace is in `history_`.
+    where there are none). It is measured after every epoch: while it falls over `window` epochs both tables get
+    `change` anchors more, while it rises as many fewer, from `initial_anchors` to at most `max_anchors`. With a
+    negative `change` it is the other way round: anchors go while that pays, which is less easily misled, because the
+    objective of a model in training falls whatever its anchors. With `change=0` their number stays. The epoch with
+    the lowest objective is kept, and the objective's trace is in `history_`.
 
     `solver="als"` makes a sweep of exact fits per epoch, with an L0 charge of λ₂ per entry and rating. "proximal" is
     the paper's: an epoch of proximal Adam steps with λ₂ as the L1 weight (or `l1`: entries of T are not of size one,
@@ -57,9 +59,9 @@ class NonparametricRecommender(FittedRatings):
         *,
         lambda1: float = 5e-4,
         lambda2: float = 5e-6,
-        initial_anchors: int = 10,
-        max_anchors: int = 40,
-        change: int = 2,
+        initial_anchors: int = 30,
+        max_anchors: int = 60,
+        change: int = -2,
         window: int = 3,
         embedding_dim: int = 16,
         solver: str = "als",
@@ -187,7 +189,7 @@ class NonparametricRecommender(FittedRatings):
         check_lambdas(self.lambda1, self.lambda2)
         check_int("initial_anchors", self.initial_anchors, at_least=1)
         check_int("max_anchors", self.max_anchors, at_least=self.initial_anchors)
-        check_int("change", self.change, at_least=0)
+        check_int("change", self.change)
         check_int("window", self.window, at_least=2)
         check_int("embedding_dim", self.embedding_dim, at_least=1)
         check_choice("solver", self.solver, ["als", "proximal"])
