@@ -105,7 +105,7 @@ class CompositionalCodeEmbedding(EmbeddingTable):
         """Return the sums of codewords of ids, in training with the gradient of a softmax over codewords."""
         if self.finished:
             return self._sums(self.codes[ids])
-        distinct, places = ids.unique(return_inverse=True)  # choosing among C codewords M times is the costly part
+        distinct, places = torch.unique(ids, return_inverse=True)  # to choose among codewords is what costs
         likeness = self._likeness(distinct)
         chosen = self._sums(likeness.argmax(dim=2))
         if torch.is_grad_enabled():
