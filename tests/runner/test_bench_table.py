@@ -32,12 +32,12 @@ def test_what_was_not_run_is_said(tmp_path):
 
 def test_a_record_may_have_columns_and_packages_of_its_own(tmp_path):
     path = tmp_path / "step.json"
-    columns = {"step_seconds": "step", "held_bytes": "held"}
-    measured = {"step_seconds": 0.004, "held_bytes": 5e7, "added_bytes": 1.0}
+    columns = {"step_seconds": "step", "held_bytes": "held", "values": "values"}
+    measured = {"step_seconds": 0.004, "held_bytes": 5e7, "values": 115_200, "added_bytes": 1.0}
     own = {"columns": columns, "packages": ["torch"], "versions": {"torch": "2.13"}}
     sides = {"ours": measured, "peers": {"other": measured}, "ratios": {"other": {"step_seconds": 1.0}}}
     path.write_text(json.dumps({**RECORD, **own, **sides}))
     table = bench_table(path).splitlines()
-    assert table[0] == "| contender | step | held | step ÷ ours | held ÷ ours |"
-    assert table[3] == "| other | 0.004 | 50 MB | 1.00 |  |"
+    assert table[0] == "| contender | step | held | values | step ÷ ours | held ÷ ours | values ÷ ours |"
+    assert table[3] == "| other | 0.004 | 50 MB | 115,200 | 1.00 |  |  |"
     assert "; torch 2.13; " in table[-1]

@@ -38,6 +38,12 @@ def _short(title: str) -> str:
 
 
 def _line(contender: str, measured: dict[str, float], ratios: dict[str, float], columns: dict[str, str]) -> str:
-    cells = [f"{measured[key] / 1e6:,.0f} MB" if key.endswith("bytes") else f"{measured[key]:.3g}" for key in columns]
+    cells = [_cell(key, measured[key]) for key in columns]
     cells += [f"{ratios[key]:.2f}" if key in ratios else "" for key in columns]
     return f"| {contender} | {' | '.join(cells)} |"
+
+
+def _cell(key: str, value: float) -> str:
+    if key.endswith("bytes"):
+        return f"{value / 1e6:,.0f} MB"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
