@@ -50,13 +50,8 @@ def test_vectors_by_hand() -> None:
 
 def test_gradients_by_finite_differences() -> None:
     table = MixedDimEmbedding(8, 4, alpha=0.8, num_blocks=3, counts=COUNTS).double()
-    names = [name for name, _ in table.named_parameters()]
-    assert torch.autograd.gradcheck(
-        lambda *values: torch.func.functional_call(
-            table, dict(zip(names, values, strict=True)), (torch.tensor([5, 1, 1, 7]),)
-        ),
-        tuple(table.parameters()),
-    )
+    # gradcheck moves the parameters themselves, in place
+    assert torch.autograd.gradcheck(lambda *_: table(torch.tensor([5, 1, 1, 7])), tuple(table.parameters()))
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 3.0, 8.0, 12.0])
