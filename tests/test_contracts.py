@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
-from gossamer.models.embeddings import AnchorLanguageModel, AnchorRecommender, AnchorTextClassifier
+from gossamer.models.embeddings import (
+    AnchorLanguageModel,
+    AnchorRecommender,
+    AnchorTextClassifier,
+    NonparametricRecommender,
+)
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
 from gossamer.testing.contracts import Case, Check, checks_for, two_topics
 
@@ -20,6 +25,7 @@ SMALL_LANGUAGE_MODEL = {
     "dropout": 0.1,
 }
 SMALL_RATINGS = {"embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "batch_size": 32}
+SMALL_PROXIMAL = {"lambda2": 1e-4, "embedding_dim": 2, "epochs": 30, "batch_size": 32}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -30,6 +36,8 @@ CASES = [
     Case(BiasedMF(num_factors=2, epochs=5)),
     Case(AnchorRecommender(charge=0.1, epochs=5, **SMALL_RATINGS)),
     Case(AnchorRecommender(biases=True, epochs=25, solver="proximal", learning_rate=0.1, **SMALL_RATINGS)),
+    Case(NonparametricRecommender(lambda2=1e-4, initial_anchors=4, change=-1, embedding_dim=2, epochs=5)),
+    Case(NonparametricRecommender(solver="proximal", initial_anchors=2, max_anchors=4, change=1, **SMALL_PROXIMAL)),
     Case(AnchorTextClassifier(num_anchors=4, ratio=2.0, **SMALL_CLASSIFIER), two_topics),
     Case(AnchorTextClassifier(method="sparse-hash", ratio=1.5, patience=3, **SMALL_CLASSIFIER), two_topics),
     Case(AnchorLanguageModel(num_anchors=4, ratio=None, l1=1e-4, **SMALL_LANGUAGE_MODEL), two_topics),

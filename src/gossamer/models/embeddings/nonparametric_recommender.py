@@ -45,9 +45,9 @@ class NonparametricRecommender(FittedRatings):
     The objective is mse + λ₂·‖T‖₀ + (λ₁ − λ₂)·K on the validation ratings, both tables together (on the training data
     where there are none). It is measured after every epoch: while it falls over `window` epochs both tables get
     `change` anchors more, while it rises as many fewer, from `initial_anchors` to at most `max_anchors`. With a
-    negative `change` it is the other way round: anchors go while that pays, which is less easily misled, because the
-    objective of a model in training falls whatever its anchors. With `change=0` their number stays. The epoch with
-    the lowest objective is kept, and the objective's trace is in `history_`.
+    negative `change` it is the other way round: anchors go while that pays, and never are more than at first. This is
+    less easily misled, because the objective of a model in training falls whatever its anchors. With `change=0` their
+    number stays. The epoch with the lowest objective is kept, and the objective's trace is in `history_`.
 
     `solver="als"` makes a sweep of exact fits per epoch, with an L0 charge of λ₂ per entry and rating. "proximal" is
     the paper's: an epoch of proximal Adam steps with λ₂ as the L1 weight (or `l1`: entries of T are not of size one,
@@ -101,7 +101,7 @@ class NonparametricRecommender(FittedRatings):
         judged = HeldOut(data, data) if validation is None else validation
         self.users_, self.items_ = data.users, data.items
         seed = int(numpy_generator(self.random_state).integers(2**31))
-        most = min(self.max_anchors, *ratings.shape)
+        most = min(self.max_anchors if self.change > 0 else self.initial_anchors, *ratings.shape)
         count = AnchorCount(min(self.initial_anchors, most), change=self.change, window=self.window, at_most=most)
         prepare = self._alternating if self.solver == "als" else self._by_gradient
         step, batches, present_model = prepare(ratings, count, seed)
