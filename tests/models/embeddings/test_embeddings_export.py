@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from gossamer.models.embeddings import export
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.export import OPSET, export_onnx
+from gossamer.models.embeddings.recommender import AnchorRecommender
 from gossamer.persistence.lookup import NumpyTable
+from gossamer.testing.planted import planted_anchors
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -140,3 +142,13 @@ def test_a_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'gossamer\[export\]'"):
         export_onnx(sparse_table(), tmp_path / "table.onnx")
+
+
+def test_tables_of_an_artifact_are_looked_up_and_exported(tmp_path: Path) -> None:
+    model = AnchorRecommender(embedding_dim=4, user_anchors=6, item_anchors=6, epochs=2)
+    model.fit(planted_anchors(num_users=40, num_items=30).data).save(tmp_path / "model")
+    stored = NumpyTable.load(tmp_path / "model", "items")
+    weight = AnchorRecommender.load(tmp_path / "model").model_.items.weight
+    np.testing.assert_allclose(stored.rows(np.arange(30)), weight, atol=1e-5)
+    export_onnx(stored, tmp_path / "items.onnx")
+    np.testing.assert_allclose(run(tmp_path / "items.onnx", ids=np.arange(30)), weight, atol=1e-5)
