@@ -90,6 +90,16 @@ def test_users_and_items_without_ratings_embed_to_zero():
     assert (step.items.vectors[-1] == 0).all()
 
 
+@pytest.mark.parametrize("biases", [False, True])
+def test_ratings_that_are_all_the_same_need_no_entries(biases: bool):
+    ones = sparse.csr_array(np.ones((8, 7), dtype=np.float32))
+    step = sweep_of(sparse.csr_array((0 * ones.data, ones.indices, ones.indptr), shape=ones.shape), biases=biases)
+    for _ in range(3):
+        scalars = step(None, 1.0)
+    assert scalars["loss"] < 1e-3
+    assert (step.users.vectors == 0).all()
+
+
 def test_bad_input_is_named():
     ratings = centred(planted_anchors())
     with pytest.raises(ValueError, match=r"budget must be above the 49 numbers of 6 \+ 6 anchors and the mean, got 49"):

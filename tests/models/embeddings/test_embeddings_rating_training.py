@@ -17,6 +17,7 @@ from gossamer.testing.planted import planted_anchors
 SETTINGS: dict[str, Any] = {
     "batch_size": 128,
     "l2": 0.0,
+    "eps": 1e-3,
     "random_state": 0,
     "validate": None,
     "patience": None,

@@ -87,7 +87,7 @@ class Side:
         """Set Σ to the mean of e eᵀ + C (empirical Bayes): dimensions that explain little are held tightly."""
         second_moment = self.vectors.T @ self.vectors + self.covariances.sum(axis=0)
         self.prior = second_moment.astype(np.float64) / len(self.vectors)
-        self.prior += 1e-4 * np.trace(self.prior) / len(self.prior) * np.eye(len(self.prior))
+        self.prior += (1e-4 * np.trace(self.prior) / len(self.prior) + 1e-8) * np.eye(len(self.prior))
 
     def choose_anchors(self, random_state: int) -> None:
         """Take the anchors that code the present vectors best with few entries each."""

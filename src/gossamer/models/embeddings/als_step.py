@@ -14,6 +14,7 @@ from gossamer.data.batching import Batches
 from gossamer.models.embeddings.als_side import Side
 
 FREE_SWEEPS = 10  # without anchors, from which anchors and priors are taken
+LEAST_NOISE = 1e-6  # ratings that are explained to the last digit must not make equations singular
 RAMP = 8  # sweeps over which the charge rises to its value, or the size falls to the budget
 
 
@@ -52,7 +53,7 @@ class AnchorSweep:
         self.charge = charge
         self.pressure = 1.0  # by how much the budget raises the charge
         self.random_state = random_state
-        self.noise = float(np.mean(np.square(centred.data, dtype=np.float64)))
+        self.noise = max(float(np.mean(np.square(centred.data, dtype=np.float64))), LEAST_NOISE)
         self.num_sweeps = 0
         if budget is not None and budget <= self.num_values():
             raise ValueError(
@@ -75,7 +76,7 @@ class AnchorSweep:
             self.items.solve_codes(item_equations, charge, self.noise)
             if self.budget is not None:
                 self._follow_budget(user_equations, item_equations)
-            self.noise = self.items.expected_error(item_equations, self.users, self.noise)
+            self.noise = max(self.items.expected_error(item_equations, self.users, self.noise), LEAST_NOISE)
         self.num_sweeps += 1
         return {"loss": self.noise, "values": float(self.num_values()), "charge": charge}
 
@@ -85,7 +86,7 @@ class AnchorSweep:
             for side, other in ((self.users, self.items), (self.items, self.users)):
                 equations = side.equations(other, self.noise)
                 side.solve_freely(equations, self.noise)
-                self.noise = side.expected_error(equations, other, self.noise)
+                self.noise = max(side.expected_error(equations, other, self.noise), LEAST_NOISE)
                 if sweep > 1:  # from a random start, the first vectors say nothing of their spread
                     side.learn_prior()
         self.users.choose_anchors(self.random_state)
@@ -98,7 +99,7 @@ class AnchorSweep:
         allowed = self.budget - fixed
         if self.num_sweeps + 1 >= RAMP:
             while self._num_entries() > allowed:
-                self.pressure *= 1.1
+                self.pressure *= max(1.1, self._num_entries() / max(1, allowed))
                 self.users.solve_codes(user_equations, self.charge * self.pressure, self.noise)
                 self.items.solve_codes(item_equations, self.charge * self.pressure, self.noise)
         target = allowed * (1 + 0.6 * max(0.0, 1 - (self.num_sweeps + 1) / RAMP))

@@ -56,6 +56,7 @@ def train_ratings(
     epochs: int,
     batch_size: int,
     learning_rate: float,
+    eps: float,
     l1: float,
     l2: float,
     random_state: int,
@@ -64,7 +65,7 @@ def train_ratings(
     checkpoint: Path | None,
     log: Path | None,
 ) -> History:
-    """Train in place by proximal Yogi (algorithm 1; eps 10⁻³, first accumulator 10⁻⁶) and end the tables' training."""
+    """Train in place by proximal Yogi (algorithm 1) and end the tables' training."""
     columns = [torch.from_numpy(np.array(column)) for column in (users.astype(np.int64), items.astype(np.int64))]
     targets = torch.from_numpy(np.array(ratings, dtype=np.float32))
 
@@ -74,7 +75,7 @@ def train_ratings(
 
     module = RatingLoss(network, l2, len(targets))
     optimiser = make_optimiser(
-        module, kind="yogi", learning_rate=learning_rate, l1=l1, eps=1e-3, initial_accumulator=1e-6
+        module, kind="yogi", learning_rate=learning_rate, l1=l1, eps=eps, initial_accumulator=min(1e-6, eps**2)
     )
     step = GradientStep(module, _loss, optimiser, random_state=random_state)
     history = train(

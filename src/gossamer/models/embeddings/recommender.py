@@ -66,6 +66,7 @@ class AnchorRecommender(Persistent, BaseEstimator):
         epochs: int = 16,
         patience: int | None = 3,
         learning_rate: float = 0.01,
+        eps: float = 1e-3,
         batch_size: int = 1024,
         random_state: int | None = 0,
     ) -> None:
@@ -85,6 +86,7 @@ class AnchorRecommender(Persistent, BaseEstimator):
         self.epochs = epochs
         self.patience = patience
         self.learning_rate = learning_rate
+        self.eps = eps
         self.batch_size = batch_size
         self.random_state = random_state
 
@@ -175,6 +177,7 @@ class AnchorRecommender(Persistent, BaseEstimator):
             epochs=self.epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            eps=self.eps,
             l1=self.l1,
             l2=self.l2,
             random_state=seed,
@@ -197,6 +200,7 @@ class AnchorRecommender(Persistent, BaseEstimator):
         if method == "ant":
             anchors = (self.user_anchors, self.item_anchors)[side]
             options |= {"num_anchors": min(anchors, ratings.shape[side]), "num_slots": self.num_slots}
+            options |= self.table_options or {}
         elif method != "dense":
             options |= self._size(ratings.shape)
         counts = np.diff(ratings.indptr) if side == 0 else np.bincount(ratings.indices, minlength=ratings.shape[1])
@@ -242,6 +246,7 @@ class AnchorRecommender(Persistent, BaseEstimator):
         if self.patience is not None:
             check_int("patience", self.patience, at_least=1)
         check_real("learning_rate", self.learning_rate, above=0)
+        check_real("eps", self.eps, above=0)
         check_int("batch_size", self.batch_size, at_least=1)
 
     def predict(self, data: Interactions) -> Float[np.ndarray, " nnz"]:
