@@ -131,7 +131,6 @@ class WordTable:
             random_state=self._seed("table"),
             **self.options,
         )
-        table.anchors.data.mul_(INITIAL_STD)  # as all other methods begin
         if self.anchor_init == "codes":
             table, words = self._coded(table, data)
         else:
@@ -198,7 +197,7 @@ class WordTable:
 def word_counts(data: Sentences) -> sparse.csr_array:
     """Return how often each word stands in each text, (texts, V)."""
     ones = np.ones(len(data.tokens), dtype=np.float32)
-    counts = sparse.csr_array((ones, data.tokens, data.offsets), shape=(len(data), len(data.vocabulary)))
+    counts = sparse.csr_array((ones, data.tokens.copy(), data.offsets.copy()), shape=(len(data), len(data.vocabulary)))
     counts.sum_duplicates()
     return counts
 
