@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.randomness import derive_seed
 from gossamer.data.batching import Batches
@@ -65,7 +66,7 @@ def train_ratings(
     checkpoint: Path | None,
     log: Path | None,
 ) -> History:
-    """Train in place by proximal Yogi (algorithm 1) and end the tables' training."""
+    """Train in place by proximal Yogi (algorithm 1), at a rate that falls to zero, and end the tables' training."""
     columns = [torch.from_numpy(np.array(column)) for column in (users.astype(np.int64), items.astype(np.int64))]
     targets = torch.from_numpy(np.array(ratings, dtype=np.float32))
 
@@ -77,10 +78,13 @@ def train_ratings(
     optimiser = make_optimiser(
         module, kind="yogi", learning_rate=learning_rate, l1=l1, eps=eps, initial_accumulator=min(1e-6, eps**2)
     )
-    step = GradientStep(module, _loss, optimiser, random_state=random_state)
+    batches = Batches(batch_of, len(targets), batch_size, random_state=derive_seed(random_state, "batches"))
+    # To zero in a straight line: in a few epochs nothing converges at the rate that it can begin with.
+    schedule = LambdaLR(optimiser, lambda update: max(0.0, 1 - update / (epochs * len(batches))))
+    step = GradientStep(module, _loss, optimiser, scheduler=schedule, random_state=random_state)
     history = train(
         step,
-        Batches(batch_of, len(targets), batch_size, random_state=derive_seed(random_state, "batches")),
+        batches,
         epochs=epochs,
         validate=validate,
         monitor="loss" if validate is None else "mse",
