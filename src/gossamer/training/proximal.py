@@ -37,6 +37,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from gossamer.core.checks import check_real
+from gossamer.core.rows import put_rows_, take_rows
 
 Group = dict[str, Any]
 Moments = dict[str, Tensor]
@@ -202,8 +203,9 @@ class ProximalOptimiser(Optimizer, ABC):
         moments = _moments(state)
         direction = self.advance(group, moments, state["count"], gradient)
         metric = self.metric(group, moments, state["count"])
-        moved = parameter - group["lr"] * direction / metric
-        parameter.copy_(_shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric)))
+        parameter.addcdiv_(direction, metric, value=-group["lr"])
+        if group["nonnegative"] or _charge(group):
+            parameter.copy_(_shrink(group, parameter, _thresholds(group, parameter, _charge(group) / metric)))
 
     def _update_rows(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         if gradient.sparse_dim() != 1:
@@ -218,11 +220,11 @@ class ProximalOptimiser(Optimizer, ABC):
         metric = self.metric(group, moments, count)
         moved = _take(parameter, rows) - group["lr"] * direction / metric
         shrunk = _shrink(group, moved, _thresholds(group, parameter, _charge(group) / metric, rows))
-        parameter.index_copy_(0, rows, shrunk)
+        put_rows_(parameter, rows, shrunk)
         for name, values in moments.items():
-            state[name].index_copy_(0, rows, values)
-        state["count"].index_copy_(0, rows, counts)
-        state["charged"][rows] = group["charged"] + _charge(group)
+            put_rows_(state[name], rows, values)
+        put_rows_(state["count"], rows, counts)
+        state["charged"].index_fill_(0, rows, group["charged"] + _charge(group))
 
     def _apply_skipped(self, group: Group, parameter: Tensor, rows: Rows) -> None:
         """Bring rows up to the last finished step: one threshold with the sum of those they have skipped."""
@@ -235,10 +237,11 @@ class ProximalOptimiser(Optimizer, ABC):
         metric = self.metric(group, _moments(state, rows), count)
         shrunk = _shrink(group, _take(parameter, rows), _thresholds(group, parameter, skipped / metric, rows))
         if isinstance(rows, Tensor):
-            parameter.index_copy_(0, rows, shrunk)
+            put_rows_(parameter, rows, shrunk)
+            state["charged"].index_fill_(0, rows, group["charged"])
         else:
             parameter[rows] = shrunk
-        state["charged"][rows] = group["charged"]
+            state["charged"][rows] = group["charged"]
 
     def _state_of(self, group: Group, parameter: Tensor, *, row_sparse: bool) -> dict[str, Tensor]:
         state: dict[str, Tensor] = self.state[parameter]
@@ -280,8 +283,7 @@ def _moments(state: dict[str, Tensor], rows: Rows | None = None) -> Moments:
 
 
 def _take(values: Tensor, rows: Rows) -> Tensor:
-    """Return these rows; `index_select` is several times faster than indexing where rows are narrow."""
-    return values.index_select(0, rows) if isinstance(rows, Tensor) else values[rows]
+    return take_rows(values, rows) if isinstance(rows, Tensor) else values[rows]
 
 
 def _charge(group: Group) -> float:

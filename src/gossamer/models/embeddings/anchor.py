@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
+from gossamer.core.rows import look_up, take_rows
 from gossamer.models.embeddings.anchor_size import AnchorSize, anchor_size, largest_per_row, without_row
 from gossamer.models.embeddings.packing import pack_transform, unpack_transform
 from gossamer.models.embeddings.sizing import INITIAL_STD
@@ -91,8 +92,8 @@ class AnchorEmbedding(EmbeddingTable):
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return Σ_s values[i, s] · anchors[slots[i, s]] for each id."""
         self.catch_up(ids)
-        slots = self.slots.index_select(0, ids)
-        values = functional.embedding(ids, self.values, sparse=self.sparse)
+        slots = take_rows(self.slots, ids)
+        values = look_up(self.values, ids) if self.sparse else functional.embedding(ids, self.values)
         vectors = combine_anchors(slots, self._switched(slots, values), self.anchors)
         if self.regrowth is not None and self.regrowth.listens and vectors.requires_grad:
             vectors.register_hook(self.regrowth.hook(ids))  # type: ignore[no-untyped-call]
@@ -134,7 +135,7 @@ class AnchorEmbedding(EmbeddingTable):
         """Return T (V, K) as it is now, nonzeros only; anchors that are switched off have empty columns."""
         self.catch_up()
         with torch.no_grad():
-            values = self._switched(self.slots, self.values).cpu().numpy()
+            values = self._switched(self.slots, self.values).float().cpu().numpy()
         return csr_from_slots(self.slots.cpu().numpy(), values, self.num_anchors)
 
     def nnz(self) -> int:
@@ -241,7 +242,7 @@ class AnchorEmbedding(EmbeddingTable):
 
     def stored(self) -> dict[str, np.ndarray]:
         """Return the active anchors, and T as values, column numbers of the smallest integers, and row pointers."""
-        anchors = self.anchors.detach().cpu().numpy()[: self.num_active]
+        anchors = self.anchors.detach().float().cpu().numpy()[: self.num_active]
         return {"anchors": anchors, **pack_transform(self.transform()[:, : self.num_active])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:

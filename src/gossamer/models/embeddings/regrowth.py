@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional
 
 from gossamer.core.checks import check_int
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from gossamer.models.embeddings.anchor import AnchorEmbedding
     from gossamer.training.proximal import ProximalOptimiser
 
-ROWS_PER_REGROWTH = 4096  # bounds rows × K; a tied output layer touches every row
+ROWS_PER_REGROWTH = 1024  # bounds rows × K; a tied output layer touches every row
+ROWS_PER_BLOCK = 256
 
 
 class Regrowth:
@@ -78,11 +80,7 @@ class Regrowth:
             # Those that the loss pulls hardest; the others have their turn when they are pulled harder.
             chosen = chosen[gradients[chosen].square().sum(dim=1).topk(ROWS_PER_REGROWTH).indices]
         ids, gradients, free = ids[chosen], gradients[chosen], free[chosen]
-        gains = -gradients @ table.anchors[: table.num_active].T
-        present = table.slots[ids].long()
-        # An anchor that has a slot in the row, be it at zero, already gets its gradient there.
-        gains = torch.cat([gains, gains.new_zeros(len(ids), table.num_anchors - table.num_active)], dim=1)
-        gain, anchor = gains.scatter_(1, present, -torch.inf).max(dim=1)
+        gain, anchor = self._best_anchors(gradients, table.slots[ids].long())
         wanted = gain > self.l1
         rows, anchors = ids[wanted], anchor[wanted]
         places = free[wanted].to(torch.int8).argmax(dim=1)
@@ -92,3 +90,17 @@ class Regrowth:
             related = table.is_related(rows.cpu().numpy(), anchors.cpu().numpy())
             table.exempt[rows, places] = torch.from_numpy(related).to(table.exempt.device)
         return len(rows)
+
+    def _best_anchors(self, gradients: Float[Tensor, "n D"], present: Int[Tensor, "n S"]) -> tuple[Tensor, Tensor]:
+        """Return each row's largest −⟨∂L/∂e_i, a_k⟩ over active anchors it has no slot for, and that anchor."""
+        table = self.table
+        directions = -table.anchors[: table.num_active].T
+        best = []
+        # Blocks of rows keep the gains in the cache.
+        for some, taken in zip(gradients.split(ROWS_PER_BLOCK), present.split(ROWS_PER_BLOCK), strict=True):
+            gains = some @ directions
+            # An anchor that has a slot in the row, be it at zero, already gets its gradient there.
+            if table.num_active < table.num_anchors:
+                gains = functional.pad(gains, (0, table.num_anchors - table.num_active))
+            best.append(gains.scatter_(1, taken, -torch.inf).max(dim=1))
+        return torch.cat([values for values, _ in best]), torch.cat([anchors for _, anchors in best])

@@ -62,7 +62,7 @@ class EmbeddingTable(nn.Module, ABC):
         """The whole table, made on demand: V·D numbers, detached from training."""
         with torch.no_grad():
             every = torch.arange(self.num_embeddings, device=self.device)
-            return torch.cat([self(block) for block in torch.split(every, ROWS_AT_ONCE)])
+            return torch.cat([self.forward(block) for block in torch.split(every, ROWS_AT_ONCE)])
 
     @property
     def device(self) -> torch.device:
@@ -72,7 +72,7 @@ class EmbeddingTable(nn.Module, ABC):
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         """Return hidden · Eᵀ, the scores of a tied output layer, differentiable in both."""
         every = torch.arange(self.num_embeddings, device=hidden.device)
-        weight: Tensor = self(every)
+        weight: Tensor = self.forward(every)
         scores: Tensor = functional.linear(hidden, weight)
         return scores
 
