@@ -15,7 +15,7 @@ from embedding_tables import batches_of_ids
 from measuring import Arrays, run_benchmark
 from torch import nn
 
-from gossamer.models.embeddings.tensor_train import TensorTrainEmbedding
+from gossamer.models.embeddings.rivals.tensor_train import TensorTrainEmbedding
 
 RANK = 16
 BALANCED = (4, 4, 4)  # 64

@@ -17,8 +17,8 @@ from gossamer.data.readers import read_interactions
 from gossamer.data.splits import split_users
 from gossamer.metrics.evaluation import evaluate_ranking
 from gossamer.models.linear import EASE
-from gossamer.report.page import write_report
 from gossamer.report.models import ModelResult, models_report
+from gossamer.report.page import write_report
 
 TASTES = {
     "tea": ["kettle", "teapot", "green tea", "black tea", "scones", "honey"],

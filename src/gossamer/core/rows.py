@@ -35,7 +35,7 @@ def put_rows_(matrix: Tensor, rows: Int[Tensor, " n"], values: Tensor) -> None:
 
 def look_up(matrix: Tensor, rows: Int[Tensor, " n"]) -> Tensor:
     """Return `matrix[rows]` with a row-sparse gradient, as `functional.embedding(rows, matrix, sparse=True)` does."""
-    looked_up: Tensor = _LookUp.apply(matrix, rows)
+    looked_up: Tensor = _LookUp.apply(matrix, rows)  # type: ignore[no-untyped-call]
     return looked_up
 
 

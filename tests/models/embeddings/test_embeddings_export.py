@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gossamer.models.embeddings import export
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.export import OPSET, export_onnx
-from gossamer.models.embeddings.recommender import AnchorRecommender
+from gossamer.models.embeddings.ratings.recommender import AnchorRecommender
 from gossamer.persistence.lookup import NumpyTable
 from gossamer.testing.planted import planted_anchors
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from gossamer.models.embeddings.anchor import AnchorEmbedding
-from gossamer.models.embeddings.anchors import initialise_anchors
+from gossamer.models.embeddings.knowledge.anchors import initialise_anchors
 from gossamer.models.embeddings.mixture import AnchorMixture, quantise_rows, softmax_rows
 from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.sizing import INITIAL_STD

@@ -9,13 +9,13 @@ from scipy import sparse
 from torch import Tensor
 
 from gossamer.models.embeddings.anchor import AnchorEmbedding
-from gossamer.models.embeddings.codes import CompositionalCodeEmbedding
-from gossamer.models.embeddings.group_lasso import GroupLassoEmbedding
-from gossamer.models.embeddings.low_rank import LowRankEmbedding
 from gossamer.models.embeddings.optimiser import make_optimiser
-from gossamer.models.embeddings.row_selection import RowSelection
-from gossamer.models.embeddings.variational import VariationalVocabularyEmbedding
-from gossamer.models.embeddings.vocabulary import FrequencySelection, TfIdfSelection, tf_idf_scores
+from gossamer.models.embeddings.rivals.codes import CompositionalCodeEmbedding
+from gossamer.models.embeddings.rivals.group_lasso import GroupLassoEmbedding
+from gossamer.models.embeddings.rivals.low_rank import LowRankEmbedding
+from gossamer.models.embeddings.rivals.row_selection import RowSelection
+from gossamer.models.embeddings.rivals.variational import VariationalVocabularyEmbedding
+from gossamer.models.embeddings.rivals.vocabulary import FrequencySelection, TfIdfSelection, tf_idf_scores
 
 V, D, KEPT = 30, 5, 8
 WEIGHT = torch.randn(V, D, generator=torch.Generator().manual_seed(0))

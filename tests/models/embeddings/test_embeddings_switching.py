@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy import sparse
 
-from gossamer.models.embeddings.als_step import AnchorSweep
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.optimiser import make_optimiser
+from gossamer.models.embeddings.ratings.als_step import AnchorSweep
 from gossamer.models.embeddings.switching import SwitchedSide, SwitchedTable
 
 

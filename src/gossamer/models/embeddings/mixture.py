@@ -16,8 +16,8 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.anchor_size import without_row
-from gossamer.models.embeddings.clusters import kmeans, nearest_centres
 from gossamer.models.embeddings.packing import pack_transform
+from gossamer.models.embeddings.rivals.clusters import kmeans, nearest_centres
 from gossamer.models.embeddings.sizing import INITIAL_STD
 from gossamer.models.embeddings.sparse_rows import fit_codes
 from gossamer.models.embeddings.table import ROWS_AT_ONCE, EmbeddingTable, check_pretrained

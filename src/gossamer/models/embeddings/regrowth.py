@@ -97,7 +97,9 @@ class Regrowth:
         directions = -table.anchors[: table.num_active].T
         best = []
         # Blocks of rows keep the gains in the cache.
-        for some, taken in zip(gradients.split(ROWS_PER_BLOCK), present.split(ROWS_PER_BLOCK), strict=True):
+        for some, taken in zip(
+            torch.split(gradients, ROWS_PER_BLOCK), torch.split(present, ROWS_PER_BLOCK), strict=True
+        ):
             gains = some @ directions
             # An anchor that has a slot in the row, be it at zero, already gets its gradient there.
             if table.num_active < table.num_anchors:

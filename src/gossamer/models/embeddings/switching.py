@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from gossamer.core.checks import check_int
-from gossamer.models.embeddings.als_side import Side
-from gossamer.models.embeddings.als_step import AnchorSweep
 from gossamer.models.embeddings.anchor import AnchorEmbedding
+from gossamer.models.embeddings.ratings.als_side import Side
+from gossamer.models.embeddings.ratings.als_step import AnchorSweep
 from gossamer.models.embeddings.sparse_rows import fit_codes, free_slots
 
 

@@ -9,25 +9,25 @@ import numpy as np
 
 from gossamer.core.checks import check_choice
 from gossamer.models.embeddings.anchor import AnchorEmbedding
-from gossamer.models.embeddings.codes import CompositionalCodeEmbedding
-from gossamer.models.embeddings.dense import DenseEmbedding
-from gossamer.models.embeddings.group_lasso import GroupLassoEmbedding
-from gossamer.models.embeddings.hashing import HashEmbedding, QuotientRemainderEmbedding
-from gossamer.models.embeddings.int8 import Int8Embedding
-from gossamer.models.embeddings.ksvd import KSvdEmbedding
-from gossamer.models.embeddings.low_rank import LowRankEmbedding
-from gossamer.models.embeddings.mixed_dim import MixedDimEmbedding
 from gossamer.models.embeddings.mixture import AnchorMixture
-from gossamer.models.embeddings.sparse_code import SparseCodeEmbedding
-from gossamer.models.embeddings.sparse_hash import SparseHashEmbedding
-from gossamer.models.embeddings.table import EmbeddingTable
-from gossamer.models.embeddings.tensor_train import TensorTrainEmbedding
-from gossamer.models.embeddings.variational import (
+from gossamer.models.embeddings.rivals.codes import CompositionalCodeEmbedding
+from gossamer.models.embeddings.rivals.dense import DenseEmbedding
+from gossamer.models.embeddings.rivals.group_lasso import GroupLassoEmbedding
+from gossamer.models.embeddings.rivals.hashing import HashEmbedding, QuotientRemainderEmbedding
+from gossamer.models.embeddings.rivals.int8 import Int8Embedding
+from gossamer.models.embeddings.rivals.ksvd import KSvdEmbedding
+from gossamer.models.embeddings.rivals.low_rank import LowRankEmbedding
+from gossamer.models.embeddings.rivals.mixed_dim import MixedDimEmbedding
+from gossamer.models.embeddings.rivals.sparse_code import SparseCodeEmbedding
+from gossamer.models.embeddings.rivals.sparse_hash import SparseHashEmbedding
+from gossamer.models.embeddings.rivals.tensor_train import TensorTrainEmbedding
+from gossamer.models.embeddings.rivals.variational import (
     SparseVariationalEmbedding,
     SparseVariationalVocabularyEmbedding,
     VariationalVocabularyEmbedding,
 )
-from gossamer.models.embeddings.vocabulary import FrequencySelection, TfIdfSelection
+from gossamer.models.embeddings.rivals.vocabulary import FrequencySelection, TfIdfSelection
+from gossamer.models.embeddings.table import EmbeddingTable
 
 _KNOWN: tuple[type[EmbeddingTable], ...] = (
     DenseEmbedding,

@@ -1,0 +1,1 @@
+"""Every other way to make a table of vectors smaller, behind the face of `EmbeddingTable`."""

@@ -1,0 +1,1 @@
+"""Text classifiers and language models over compressed tables of words."""

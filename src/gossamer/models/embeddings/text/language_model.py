@@ -1,0 +1,319 @@
+"""AnchorLanguageModel: the next word of a text by an LSTM whose word vectors are its output layer too (section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.data.batching import Batches
+from gossamer.data.parts import over_words
+from gossamer.data.sentences import Sentences
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.metrics.likelihood import perplexity_per_token
+from gossamer.models.embeddings.table import EmbeddingTable
+from gossamer.models.embeddings.text.lm_streams import Lanes, StreamLoss, stream_log_probs
+from gossamer.models.embeddings.text.sampled_softmax import NegativeSampler
+from gossamer.models.embeddings.text.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
+from gossamer.models.embeddings.text.text_training import arrays_of, gradient_step, restore_network, seeded_modules
+from gossamer.networks.awd_lstm import AWDLSTM
+from gossamer.networks.lstm import LSTMLanguageModel
+from gossamer.persistence import JSON, Persistent, check_names
+from gossamer.training.loop import fit as train
+
+NETWORKS = ("lstm", "awd-lstm")
+
+
+class AnchorLanguageModel(Persistent, BaseEstimator):
+    """Predicts each word from all before it, with word vectors stored compactly and tied to the output layer.
+
+    Sentences are read as one stream, in `batch_size` lanes and pieces of `num_steps`, the state carried on. The table's
+    settings are those of `AnchorTextClassifier`; the V numbers of the output bias count: `ratio` is V·D over the
+    numbers of table and bias together. `num_samples` words estimate the softmax in training (None: the full softmax);
+    measures are always by the full one. `network` is "lstm" or "awd-lstm", with `dropout` on inputs, between layers
+    and on outputs, and `word_dropout` on whole words.
+
+    With validation data and `patience`, training stops when perplexity does and goes back to the best epoch; without,
+    it takes all `epochs`, over which the rate falls to zero.
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = "ant",
+        embedding_dim: int = 200,
+        ratio: float | None = 10.0,
+        num_anchors: int | None = None,
+        num_slots: int | None = None,
+        l1: float = 0.0,
+        anchor_init: str = "codes",
+        features: str = "cooccurrence",
+        relations: str = "none",
+        options: dict[str, Any] | None = None,
+        network: str = "lstm",
+        hidden_dim: int = 200,
+        num_layers: int = 2,
+        dropout: float = 0.2,
+        word_dropout: float = 0.0,
+        num_samples: int | None = 1000,
+        num_steps: int = 35,
+        learning_rate: float = 4e-3,
+        batch_size: int = 20,
+        epochs: int = 4,
+        patience: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.method = method
+        self.embedding_dim = embedding_dim
+        self.ratio = ratio
+        self.num_anchors = num_anchors
+        self.num_slots = num_slots
+        self.l1 = l1
+        self.anchor_init = anchor_init
+        self.features = features
+        self.relations = relations
+        self.options = options
+        self.network = network
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.num_samples = num_samples
+        self.num_steps = num_steps
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.patience = patience
+        self.random_state = random_state
+
+    def fit(
+        self,
+        data: Sentences,
+        validation: Sentences | None = None,
+        *,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """Train on sentences; a run that finds its `checkpoint` goes on from there."""
+        table_settings = self._check_arguments()
+        stream = _stream_of(data)
+        self.words_ = data.vocabulary
+        self.start_ = int(stream[-1])
+        counts = np.bincount(stream, minlength=len(self.words_))
+        with seeded_modules(self.random_state, "network"):
+            self.network_ = self._make_network(table_settings.build(data))
+        _start_bias(self.network_, counts)
+        lanes = Lanes.of(stream, min(self.batch_size, len(stream)), start=self.start_)
+        batches = Batches(
+            lambda rows: (lanes.piece(int(rows[0]), self.num_steps), int(rows[0]) == 0),
+            lanes.count(self.num_steps),
+            1,
+            shuffle=False,
+        )
+        num_updates = self.epochs * batches.count(1)
+        pruning = table_settings.pruning(table_of(self.network_), data, num_updates)
+        loss = StreamLoss(
+            self.network_,
+            num_lanes=len(lanes.tokens),
+            num_tokens=len(stream),
+            sampler=None if self.num_samples is None else NegativeSampler(counts, self.num_samples),
+            pruning=pruning,
+        )
+        step = gradient_step(
+            loss,
+            lambda module, batch, generator: module(*batch, generator),
+            learning_rate=self.learning_rate,
+            l1=self.l1,
+            num_updates=num_updates,
+            pruning=pruning,
+            random_state=self.random_state,
+        )
+        watched = validation is not None and self.patience is not None
+        history = train(
+            step,
+            batches,
+            epochs=self.epochs,
+            validate=(lambda: self.evaluate(validation)) if validation is not None and watched else None,
+            monitor="perplexity" if watched else "loss",
+            patience=self.patience if watched else None,
+            checkpoint=checkpoint,
+            log=log,
+            description="language model",
+        )
+        self.network_.embedding = table_settings.convert(table_of(self.network_), data)
+        self.network_.eval()
+        self.history_: JSON = history.as_dict()
+        return self
+
+    def _check_arguments(self) -> WordTable:
+        settings = WordTable(
+            method=self.method,
+            embedding_dim=self.embedding_dim,
+            ratio=self.ratio,
+            num_anchors=self.num_anchors,
+            num_slots=self.num_slots,
+            anchor_init=self.anchor_init,
+            features=self.features,
+            relations=self.relations,
+            options={} if self.options is None else self.options,
+            random_state=self.random_state,
+            numbers_beside=1,
+        )
+        settings.check()
+        numpy_generator(self.random_state)
+        check_choice("network", self.network, NETWORKS)
+        check_real("l1", self.l1, at_least=0)
+        check_int("hidden_dim", self.hidden_dim, at_least=1)
+        check_int("num_layers", self.num_layers, at_least=1)
+        check_real("dropout", self.dropout, at_least=0, below=1)
+        check_real("word_dropout", self.word_dropout, at_least=0, below=1)
+        if self.num_samples is not None:
+            check_int("num_samples", self.num_samples, at_least=1)
+        check_int("num_steps", self.num_steps, at_least=1)
+        check_real("learning_rate", self.learning_rate, above=0)
+        check_int("batch_size", self.batch_size, at_least=1)
+        check_int("epochs", self.epochs, at_least=1)
+        if self.patience is not None:
+            check_int("patience", self.patience, at_least=1)
+        return settings
+
+    def _make_network(self, table: EmbeddingTable) -> nn.Module:
+        if self.network == "awd-lstm":
+            return AWDLSTM(
+                table,
+                hidden_dim=self.hidden_dim,
+                num_layers=self.num_layers,
+                dropout=self.dropout,
+                input_dropout=self.dropout,
+                layer_dropout=self.dropout,
+                word_dropout=self.word_dropout,
+            )
+        return LSTMLanguageModel(
+            table,
+            hidden_dim=self.hidden_dim,
+            num_layers=self.num_layers,
+            dropout=self.dropout,
+            word_dropout=self.word_dropout,
+        )
+
+    def log_likelihood(self, data: Sentences) -> Float[np.ndarray, " N"]:
+        """Return log p of each sentence given those before it in `data`, over the words the model knows."""
+        check_is_fitted(self, "network_")
+        known = over_words(_checked(data), self.words_)
+        log_probs = stream_log_probs(self.network_, known.tokens, start=self.start_)
+        sums = np.concatenate([[0.0], np.cumsum(log_probs)])
+        likelihood: np.ndarray = np.diff(sums[known.offsets])
+        return likelihood
+
+    def evaluate(self, data: Sentences) -> dict[str, float]:
+        """Return the perplexity: exp of the mean over all tokens of −log p, ends of sentences included."""
+        likelihood = self.log_likelihood(data)
+        lengths = over_words(data, self.words_).lengths
+        written = lengths > 0
+        if not written.any():
+            raise ValueError(f"data must have at least one word the model knows, got {data!r}")
+        return {"perplexity": perplexity_per_token(likelihood[written], lengths[written])}
+
+    @torch.no_grad()
+    def sample(self, n: int, *, random_state: int | None = None, max_length: int = 100) -> Sentences:
+        """Return n new sentences, each begun after an end and ended by one, or after `max_length` words."""
+        check_is_fitted(self, "network_")
+        check_int("n", n, at_least=1)
+        check_int("max_length", max_length, at_least=1)
+        generator = torch_generator(random_state)
+        last, state, drawn = torch.full((n, 1), self.start_), None, []
+        for _ in range(max_length):
+            logits, state = self.network_(last, state)
+            last = torch.multinomial(logits[:, 0].softmax(dim=1), 1, generator=generator)
+            drawn.append(last)
+        tokens = torch.cat(drawn, dim=1).numpy()
+        ended = tokens == self.start_
+        lengths = np.where(ended.any(axis=1), ended.argmax(axis=1) + 1, max_length)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sentences(tokens[np.arange(max_length) < lengths[:, None]], offsets, self.words_)
+
+    def num_values(self) -> int:
+        """Return how many numbers word vectors and output bias take; the layers are the same for all methods."""
+        check_is_fitted(self, "network_")
+        return table_of(self.network_).num_values() + len(self.words_)
+
+    def num_bytes(self) -> int:
+        """Return the bytes of word vectors and output bias, indices included."""
+        check_is_fitted(self, "network_")
+        return table_of(self.network_).nbytes() + 4 * len(self.words_)
+
+    def size_report(self) -> dict[str, float]:
+        """Return the word vectors' size beside that of a dense table."""
+        check_is_fitted(self, "network_")
+        return size_report(table_of(self.network_))
+
+    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
+        """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
+        check_is_fitted(self, "network_")
+        return entries_per_row(table_of(self.network_))
+
+    def explain(self, n: int = 10) -> dict[str, Any]:
+        """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""
+        check_is_fitted(self, "network_")
+        return explain_table(table_of(self.network_), self.words_, n)
+
+    def learned_arrays(self) -> dict[str, np.ndarray]:
+        """Return what the table stores, and the weights of the network."""
+        check_is_fitted(self, "network_")
+        return arrays_of(self.network_)
+
+    def learned_vocabularies(self) -> dict[str, Vocabulary]:
+        """Return the words."""
+        return {"words": self.words_}
+
+    def learned_metadata(self) -> dict[str, JSON]:
+        """Return the training history, how the table is built, and the word a text begins after."""
+        check_is_fitted(self, "network_")
+        table = table_of(self.network_)
+        return {"history": self.history_, "method": table.method, "table": table.config(), "start": self.start_}
+
+    def restore(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        vocabularies: Mapping[str, Vocabulary],
+        metadata: Mapping[str, JSON],
+    ) -> None:
+        """Take back what an artifact holds, checked."""
+        check_names(vocabularies, {"words"}, "vocabularies")
+        self._check_arguments()
+        self.words_ = vocabularies["words"]
+        self.start_ = check_int("start", metadata["start"], at_least=0, at_most=len(self.words_) - 1)
+        self.network_ = restore_network(
+            self._make_network, metadata["method"], metadata["table"], arrays, len(self.words_)
+        )
+        self.history_ = metadata["history"]
+
+
+def _start_bias(network: nn.Module, counts: np.ndarray) -> None:
+    """Begin at the log frequencies of words, which the network would spend its first epoch on otherwise."""
+    frequencies = (counts + 1.0) / (counts.sum() + len(counts))
+    bias = network.output_bias
+    assert isinstance(bias, nn.Parameter)
+    bias.data.copy_(torch.from_numpy(np.log(frequencies)))
+
+
+def _checked(data: Any) -> Sentences:
+    if not isinstance(data, Sentences):
+        raise ValueError(f"data must be Sentences, got {type(data).__name__}")
+    return data
+
+
+def _stream_of(data: Any) -> np.ndarray:
+    stream: np.ndarray = _checked(data).tokens
+    if len(stream) == 0:
+        raise ValueError(f"data must have at least one token, got {data!r}")
+    return stream
