@@ -30,8 +30,8 @@ def code_rows(
     greedy search with exact refits, exchange and elimination (`sparse_kernels`): exact for orthogonal anchors, better
     than orthogonal matching pursuit on average otherwise. `start` gives codes to improve on.
 
-    >>> code_rows(np.array([[3.0, 4.0]]), np.eye(2), 1).toarray()
-    array([[0., 4.]], dtype=float32)
+    >>> code_rows(np.array([[3.0, 4.0]]), np.eye(2), 1).toarray().round(2).tolist()
+    [[0.0, 4.0]]
     """
     weight, anchors = _check_table("weight", weight), _check_table("anchors", anchors)
     if anchors.shape[1] != weight.shape[1]:

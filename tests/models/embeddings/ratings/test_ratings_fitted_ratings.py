@@ -38,6 +38,19 @@ def test_values_and_bytes_are_those_of_the_arrays():
     assert model.num_bytes() == sum(array.nbytes for array in model.learned_arrays().values())
 
 
+def test_the_report_compares_with_dense_tables_and_counts_entries():
+    model = Guess().fit(two_blocks().history)
+    report = model.size_report()
+    assert report["dense_values"] == 2 * (len(model.users_) + len(model.items_))
+    assert (report["values"], report["bytes"]) == (model.num_values(), model.num_bytes())
+    assert report["ratio"] == report["dense_values"] / report["values"]
+    assert {name: len(counts) for name, counts in model.entries_per_row().items()} == {
+        "users": len(model.users_),
+        "items": len(model.items_),
+    }
+    assert model.entries_per_row()["items"].sum() == model.model_.items.nnz()
+
+
 def test_what_is_learned_can_be_taken_back(tmp_path: Path):
     held_out = two_blocks()
     first, second = Guess().fit(held_out.history), Guess()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +15,7 @@ from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import evaluate_ratings
 from gossamer.metrics.size import count_bytes
+from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.ratings.rating_model import RatingModel
 from gossamer.persistence import JSON, Persistent, check_names
 
@@ -46,6 +47,23 @@ class FittedRatings(Persistent, BaseEstimator):
     def num_bytes(self) -> int:
         """Return the bytes of what is stored, indices included."""
         return count_bytes(self.learned_arrays())
+
+    def size_report(self) -> dict[str, float]:
+        """Return what is stored, beside the numbers of dense tables of the same width."""
+        check_is_fitted(self, "model_")
+        tables = (self.model_.users, self.model_.items)
+        dense, values = sum(table.num_embeddings * table.embedding_dim for table in tables), self.num_values()
+        return {"dense_values": dense, "values": values, "bytes": self.num_bytes(), "ratio": dense / values}
+
+    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
+        """Return how many anchors each user and item is made of; nothing for tables without anchors."""
+        check_is_fitted(self, "model_")
+        tables = {"users": self.model_.users, "items": self.model_.items}
+        return {
+            name: np.diff(table.transform().indptr)
+            for name, table in tables.items()
+            if isinstance(table, AnchorEmbedding)
+        }
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return the mean, biases, and what both tables store."""

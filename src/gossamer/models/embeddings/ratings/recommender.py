@@ -7,26 +7,23 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from jaxtyping import Float
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.metrics.evaluation import evaluate_ratings
-from gossamer.metrics.size import count_bytes
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.explain import item_clusters
 from gossamer.models.embeddings.ratings.als_step import AnchorSweep, whole_data
+from gossamer.models.embeddings.ratings.fitted_ratings import FittedRatings, ratings_of
 from gossamer.models.embeddings.ratings.rating_model import RatingModel
 from gossamer.models.embeddings.ratings.rating_training import train_ratings
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import TABLES, find_table, make_table
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
-from gossamer.persistence import JSON, Persistent, check_names
+from gossamer.persistence import JSON
 from gossamer.training.history import History
 from gossamer.training.loop import fit as train
 
@@ -34,7 +31,7 @@ SOLVERS = ("als", "proximal")
 ALS_SLOTS = 16
 
 
-class AnchorRecommender(Persistent, BaseEstimator):
+class AnchorRecommender(FittedRatings):
     """Predicts ratings as μ + p_u·q_i (+ b_u + b_i), the vectors taken from compressed tables (ANT, appendix J.3).
 
     `solver="als"` (for `method="ant"`) alternates exact fits for `epochs` sweeps: sparse codes under an L0 `charge`, by
@@ -100,12 +97,12 @@ class AnchorRecommender(Persistent, BaseEstimator):
     ) -> Self:
         """Learn from ratings; a run that finds its `checkpoint` goes on from there."""
         self._check_arguments()
-        ratings = _ratings_of(data)
+        ratings = ratings_of(data)
         seed = int(numpy_generator(self.random_state).integers(2**31))
         self.users_, self.items_ = data.users, data.items
         solve = self._fit_alternating if self.solver == "als" else self._fit_by_gradient
         history = solve(ratings, validation, seed, checkpoint, log)
-        self.history_: JSON = history.as_dict()
+        self.history_ = history.as_dict()
         return self
 
     def _fit_alternating(
@@ -249,26 +246,6 @@ class AnchorRecommender(Persistent, BaseEstimator):
         check_real("eps", self.eps, above=0)
         check_int("batch_size", self.batch_size, at_least=1)
 
-    def predict(self, data: Interactions) -> Float[np.ndarray, " nnz"]:
-        """Return one rating per interaction of `data`, in its order; users and items are found by their ids."""
-        check_is_fitted(self, "model_")
-        _check_interactions(data)
-        users, items = data.pairs()
-        return self.model_.rate(self.users_.find(data.users.ids)[users], self.items_.find(data.items.ids)[items])
-
-    def evaluate(self, data: HeldOut) -> dict[str, float]:
-        """Return mse and mae over the target ratings."""
-        return evaluate_ratings(self.predict, data)
-
-    def num_values(self) -> int:
-        """Return how many numbers are stored, biases and the mean included."""
-        check_is_fitted(self, "model_")
-        return self.model_.num_values()
-
-    def num_bytes(self) -> int:
-        """Return the bytes of what is stored, indices included."""
-        return count_bytes(self.learned_arrays())
-
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items rated highest and lowest on average, and for anchors the items that use each most."""
         check_is_fitted(self, "model_")
@@ -285,20 +262,6 @@ class AnchorRecommender(Persistent, BaseEstimator):
                 tables["items of each anchor"] = clusters
         return tables
 
-    def learned_arrays(self) -> dict[str, np.ndarray]:
-        """Return the mean, biases, and what both tables store."""
-        check_is_fitted(self, "model_")
-        return self.model_.stored()
-
-    def learned_vocabularies(self) -> dict[str, Vocabulary]:
-        """Return the vocabularies of users and items."""
-        return {"users": self.users_, "items": self.items_}
-
-    def learned_metadata(self) -> dict[str, JSON]:
-        """Return the training history and the tables' shapes."""
-        check_is_fitted(self, "history_")
-        return {"history": self.history_, "tables": self.model_.configs()}
-
     def restore(
         self,
         arrays: Mapping[str, np.ndarray],
@@ -306,21 +269,5 @@ class AnchorRecommender(Persistent, BaseEstimator):
         metadata: Mapping[str, JSON],
     ) -> None:
         """Take back what an artifact holds, checked."""
-        check_names(vocabularies, {"users", "items"}, "vocabularies")
         self._check_arguments()
-        self.users_, self.items_ = vocabularies["users"], vocabularies["items"]
-        sizes = {"users": len(self.users_), "items": len(self.items_)}
-        self.model_ = RatingModel.restored(self.method, metadata["tables"], arrays, sizes)
-        self.history_ = metadata["history"]
-
-
-def _check_interactions(data: Any) -> None:
-    if not isinstance(data, Interactions):
-        raise ValueError(f"data must be Interactions, got {type(data).__name__}")
-
-
-def _ratings_of(data: Any) -> sparse.csr_array:
-    _check_interactions(data)
-    if data.rating is None or data.nnz == 0:
-        raise ValueError("data must have at least one interaction with a rating, got none")
-    return data.matrix("rating")
+        self._take_back(self.method, arrays, vocabularies, metadata)

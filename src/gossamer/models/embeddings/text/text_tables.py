@@ -33,6 +33,7 @@ ANCHOR_INITS = (*STRATEGIES, "codes")
 FEATURES = ("cooccurrence", "glove")
 RELATIONS = ("none", "cooccurrence", "wordnet", "both")
 FEATURE_DIM = 64  # of co-occurrence features
+STARTING_ENTRIES = 6  # of a row, where anchors and codes are taken from features
 RELATED_AT = 5  # co-occurrences that relate two words; at 1, as in the paper, frequent anchors relate to every word
 
 
@@ -161,7 +162,9 @@ class WordTable:
         unknown = ~features.any(axis=1)
         points *= INITIAL_STD / max(float(np.sqrt(np.square(points[~unknown]).mean())), 1e-12)
         points[unknown] = INITIAL_STD * generator.standard_normal((int(unknown.sum()), self.embedding_dim))
-        anchors, codes = fit_codes(points, table.num_anchors, table.num_slots, sweeps=3, random_state=generator)
+        # Few entries, because the search for them costs the cube of their number; the other slots begin free.
+        num_entries = min(table.num_slots, STARTING_ENTRIES)
+        anchors, codes = fit_codes(points, table.num_anchors, num_entries, sweeps=3, random_state=generator)
         table = AnchorEmbedding.from_codes(anchors, codes, num_slots=table.num_slots, **self.options)
         return table, np.asarray(codes.argmax(axis=0)).ravel()
 
