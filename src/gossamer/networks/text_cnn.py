@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.core.checks import check_int, check_real
+from gossamer.networks.text_cnn_kernels import spread_gradient, strongest_windows
 
 
 class TextCNN(nn.Module):
@@ -21,8 +24,8 @@ class TextCNN(nn.Module):
 
     Two things make it cheap on a CPU. A filter's response is a sum over its taps of one vector each, so all taps are
     applied to each *distinct* word of the batch in one product (B·T tokens have about B·T/3 distinct words), and
-    windows are sums of looked-up responses. And only the winning window has a gradient: the maximum is searched
-    without one and the winners alone are computed again.
+    windows are sums of looked-up responses. And only the winning window has a gradient: the maximum is found
+    by compiled loops that skip padding, and the gradient goes to the winners alone.
     """
 
     def __init__(
@@ -64,13 +67,10 @@ class TextCNN(nn.Module):
         words, places = torch.unique(padded, return_inverse=True)
         vectors = self.embedding(words.clamp(min=0)).masked_fill((words < 0).unsqueeze(1), 0.0)
         responses = functional.linear(vectors, self.taps)
-        outside = (numbers - 1 >= lengths.unsqueeze(1))[:, : int(lengths.max())]
-        winners, first = [], 0
-        for size in self.filter_sizes:
-            winners.append(_winning_entries(responses.detach(), (first, size, self.num_filters), places, outside))
-            first += size * self.num_filters
-        taken = torch.split(responses.take(torch.cat(winners, dim=1)), list(self.filter_sizes), dim=1)
-        return functional.relu(torch.cat([taps.sum(dim=1) for taps in taken], dim=1) + self.filter_bias)
+        strongest: Tensor = StrongestWindows.apply(  # type: ignore[no-untyped-call]
+            responses, places, lengths, self.filter_sizes, self.num_filters
+        )
+        return functional.relu(strongest + self.filter_bias)
 
 
 def _new_taps(size: int, num_filters: int, width: int) -> Tensor:
@@ -78,26 +78,53 @@ def _new_taps(size: int, num_filters: int, width: int) -> Tensor:
     return nn.init.uniform_(torch.empty(size * num_filters, width), -bound, bound)
 
 
-def _winning_entries(
-    responses: Float[Tensor, "U C"],
-    block: tuple[int, int, int],
-    places: Int[Tensor, "B T"],
-    outside: Bool[Tensor, "B N"],
-) -> Int[Tensor, "B taps F"]:
-    """Return where in `responses`, flattened, the strongest window of each text and filter has its summands.
+class StrongestWindows(torch.autograd.Function):
+    """The largest window of every text and filter, and the gradient to the summands of that window alone.
 
-    A block is (first column, taps, filters F) of one width. The response of window n of filter f is
-    Σ_j responses[places[b, n + j], first + j · F + f]; windows `outside` do not compete.
+    `responses` (U, taps) holds what each tap of each filter says of each distinct word; a block of columns per width
+    is ordered by (tap, filter). Compiled loops visit real windows only, on the CPU: tensors of other devices come and go.
     """
-    first, size, num_filters = block
-    num_texts, num_windows = outside.shape
-    windows = responses.new_zeros(num_texts * num_windows, num_filters)
-    for tap in range(size):
-        columns = responses[:, first + tap * num_filters : first + (tap + 1) * num_filters]
-        windows += columns.index_select(0, places[:, tap : tap + num_windows].reshape(-1))
-    windows.masked_fill_(outside.reshape(-1, 1), -torch.inf)
-    begins = windows.view(num_texts, num_windows, num_filters).argmax(dim=1, keepdim=True)
-    taps = torch.arange(size, device=places.device).view(1, -1, 1)
-    rows = torch.arange(num_texts, device=places.device).view(-1, 1, 1)
-    columns = first + torch.arange(size * num_filters, device=places.device).view(size, num_filters)
-    return places[rows, begins + taps] * responses.shape[1] + columns
+
+    @staticmethod
+    def forward(
+        context: Any,
+        responses: Float[Tensor, "U C"],
+        places: Int[Tensor, "B T"],
+        lengths: Int[Tensor, " B"],
+        filter_sizes: Sequence[int],
+        num_filters: int,
+    ) -> Float[Tensor, "B F"]:
+        """Return the largest windows, width after width."""
+        values = np.ascontiguousarray(responses.detach().cpu().numpy())
+        rows, ends = places.cpu().numpy(), lengths.cpu().numpy()
+        strongest = [np.empty((len(rows), num_filters), dtype=values.dtype) for _ in filter_sizes]
+        begins = [np.zeros((len(rows), num_filters), dtype=np.int32) for _ in filter_sizes]
+        for first, size, best, begin in zip(
+            first_columns(filter_sizes, num_filters), filter_sizes, strongest, begins, strict=True
+        ):
+            strongest_windows(values, rows, ends, first, size, best, begin)
+        context.kept = (rows, begins, filter_sizes, num_filters, responses.shape, responses.device)
+        return torch.from_numpy(np.concatenate(strongest, axis=1)).to(responses.device)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(context: Any, gradient: Float[Tensor, "B F"]) -> tuple[Tensor | None, ...]:
+        """Return the gradient of `responses`."""
+        rows, begins, filter_sizes, num_filters, shape, device = context.kept
+        given = gradient.cpu().numpy()
+        spread = np.zeros(shape, dtype=given.dtype)
+        for number, (first, size) in enumerate(
+            zip(first_columns(filter_sizes, num_filters), filter_sizes, strict=True)
+        ):
+            block = np.ascontiguousarray(given[:, number * num_filters : (number + 1) * num_filters])
+            spread_gradient(block, rows, begins[number], first, size, spread)
+        return torch.from_numpy(spread).to(device), None, None, None, None
+
+
+def first_columns(filter_sizes: Sequence[int], num_filters: int) -> list[int]:
+    """Return where each width's block of taps begins.
+
+    >>> first_columns((3, 4, 5), 100)
+    [0, 300, 700]
+    """
+    return [num_filters * sum(filter_sizes[:number]) for number in range(len(filter_sizes))]
