@@ -82,7 +82,7 @@ class StrongestWindows(torch.autograd.Function):
     """The largest window of every text and filter, and the gradient to the summands of that window alone.
 
     `responses` (U, taps) holds what each tap of each filter says of each distinct word; a block of columns per width
-    is ordered by (tap, filter). Compiled loops visit real windows only, on the CPU: tensors of other devices come and go.
+    is ordered by (tap, filter). Compiled loops visit real windows only, on the CPU, wherever the tensors are.
     """
 
     @staticmethod
