@@ -43,6 +43,7 @@ WITHOUT_OWN_TEST = {
 }
 # Modules that are tested together, and where.
 TESTED_TOGETHER = {
+    "models/embeddings/text/text_model.py": "models/embeddings/text/test_text_classifier.py",
     "data/arrays.py": "data/test_containers.py",
     "data/counts.py": "data/test_containers.py",
     "data/sentences.py": "data/test_containers.py",

@@ -9,35 +9,30 @@ from typing import Any, Self
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.core.checks import check_int, check_real
-from gossamer.core.randomness import numpy_generator
+from gossamer.core.checks import check_int
 from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.table import EmbeddingTable
+from gossamer.models.embeddings.text.text_model import TextModel, check_sentences
 from gossamer.models.embeddings.text.text_pruning import Pruning
-from gossamer.models.embeddings.text.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
+from gossamer.models.embeddings.text.text_tables import WordTable, table_of
 from gossamer.models.embeddings.text.text_training import (
-    arrays_of,
-    gradient_step,
     pad_texts,
-    restore_network,
     seeded_modules,
 )
 from gossamer.networks.text_cnn import TextCNN
-from gossamer.persistence import JSON, Persistent, check_names
-from gossamer.training.loop import fit as train
+from gossamer.persistence import JSON, check_names
 
 TEXTS_AT_ONCE = 512
 
 
-class AnchorTextClassifier(Persistent, BaseEstimator):
+class AnchorTextClassifier(TextModel):
     """Predicts the class of a text with a convolutional network whose word vectors are stored compactly.
 
     `method` is any table of `TABLES` ("ant": anchors and a sparse transform), made `ratio` times smaller than a dense
@@ -113,61 +108,25 @@ class AnchorTextClassifier(Persistent, BaseEstimator):
             self.batch_size,
             random_state=self.random_state,
         )
-        num_updates = self.epochs * batches.count(1)
-        pruning = table_settings.pruning(table_of(self.network_), data, num_updates)
-        objective = _Classification(self.network_, pruning, len(data))
-        step = gradient_step(
-            objective,
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
+        self._train(
+            _Classification(self.network_, pruning, len(data)),
             lambda module, batch, _: module(*batch),
-            learning_rate=self.learning_rate,
-            l1=self.l1,
-            num_updates=num_updates,
-            pruning=pruning,
-            random_state=self.random_state,
-        )
-        watched = validation is not None and self.patience is not None
-        history = train(
-            step,
             batches,
-            epochs=self.epochs,
-            validate=(lambda: self.evaluate(validation)) if validation is not None and watched else None,
-            monitor="accuracy" if watched else "loss",
-            mode="max" if watched else "min",
-            patience=self.patience if watched else None,
+            validation,
+            pruning,
+            ("accuracy", "max"),
             checkpoint=checkpoint,
             log=log,
-            description="text classifier",
         )
         self.network_.embedding = table_settings.convert(table_of(self.network_), data)
         self.network_.eval()
-        self.history_: JSON = history.as_dict()
         return self
 
     def _check_arguments(self) -> WordTable:
-        settings = WordTable(
-            method=self.method,
-            embedding_dim=self.embedding_dim,
-            ratio=self.ratio,
-            num_anchors=self.num_anchors,
-            num_slots=self.num_slots,
-            anchor_init=self.anchor_init,
-            features=self.features,
-            relations=self.relations,
-            options={} if self.options is None else self.options,
-            random_state=self.random_state,
-        )
-        settings.check()
-        numpy_generator(self.random_state)
-        check_real("l1", self.l1, at_least=0)
         check_int("num_filters", self.num_filters, at_least=1)
-        check_real("dropout", self.dropout, at_least=0, below=1)
         check_int("max_length", self.max_length, at_least=1)
-        check_real("learning_rate", self.learning_rate, above=0)
-        check_int("batch_size", self.batch_size, at_least=1)
-        check_int("epochs", self.epochs, at_least=1)
-        if self.patience is not None:
-            check_int("patience", self.patience, at_least=1)
-        return settings
+        return self._check_table()
 
     def _make_network(self, table: EmbeddingTable) -> TextCNN:
         return TextCNN(table, len(self.label_names_), num_filters=self.num_filters, dropout=self.dropout)
@@ -176,7 +135,7 @@ class AnchorTextClassifier(Persistent, BaseEstimator):
     def predict_probs(self, data: Sentences) -> Float[np.ndarray, "N classes"]:
         """Return the probability of each class for each text; an empty text has those of a text without signs."""
         check_is_fitted(self, "network_")
-        known = over_words(_checked(data), self.words_)
+        known = over_words(check_sentences(data), self.words_)
         was_training = self.network_.training
         self.network_.eval()
         probs = np.empty((len(known), len(self.label_names_)), dtype=np.float32)
@@ -206,45 +165,9 @@ class AnchorTextClassifier(Persistent, BaseEstimator):
             "cross_entropy": float(-np.log(np.maximum(chances, 1e-30)).mean()),
         }
 
-    def num_values(self) -> int:
-        """Return how many numbers the word vectors take; the network on top is the same for all methods."""
-        check_is_fitted(self, "network_")
-        return table_of(self.network_).num_values()
-
-    def num_bytes(self) -> int:
-        """Return the bytes of the word vectors, indices included."""
-        check_is_fitted(self, "network_")
-        return table_of(self.network_).nbytes()
-
-    def size_report(self) -> dict[str, float]:
-        """Return the word vectors' size beside that of a dense table."""
-        check_is_fitted(self, "network_")
-        return size_report(table_of(self.network_))
-
-    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
-        """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
-        check_is_fitted(self, "network_")
-        return entries_per_row(table_of(self.network_))
-
-    def explain(self, n: int = 10) -> dict[str, Any]:
-        """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""
-        check_is_fitted(self, "network_")
-        return explain_table(table_of(self.network_), self.words_, n)
-
-    def learned_arrays(self) -> dict[str, np.ndarray]:
-        """Return what the table stores, and the weights of the network."""
-        check_is_fitted(self, "network_")
-        return arrays_of(self.network_)
-
     def learned_vocabularies(self) -> dict[str, Vocabulary]:
         """Return the words, and the names of the classes."""
         return {"words": self.words_, "labels": Vocabulary(list(self.label_names_))}
-
-    def learned_metadata(self) -> dict[str, JSON]:
-        """Return the training history, and how the table is built."""
-        check_is_fitted(self, "network_")
-        table = table_of(self.network_)
-        return {"history": self.history_, "method": table.method, "table": table.config()}
 
     def restore(
         self,
@@ -255,12 +178,8 @@ class AnchorTextClassifier(Persistent, BaseEstimator):
         """Take back what an artifact holds, checked."""
         check_names(vocabularies, {"words", "labels"}, "vocabularies")
         self._check_arguments()
-        self.words_ = vocabularies["words"]
         self.label_names_ = tuple(str(name) for name in vocabularies["labels"])
-        self.network_ = restore_network(
-            self._make_network, metadata["method"], metadata["table"], arrays, len(self.words_)
-        )
-        self.history_ = metadata["history"]
+        self._take_back(arrays, vocabularies["words"], metadata)
 
 
 class _Classification(nn.Module):
@@ -278,12 +197,6 @@ class _Classification(nn.Module):
         return loss + table_of(self.network).penalty() / self.num_examples
 
 
-def _checked(data: Any) -> Sentences:
-    if not isinstance(data, Sentences):
-        raise ValueError(f"data must be Sentences, got {type(data).__name__}")
-    return data
-
-
 def _over_used_words(data: Sentences) -> Sentences:
     """Leave words that no text has out of the vocabulary: an `<unk>` never met would be noise in every new text."""
     used = np.flatnonzero(np.bincount(data.tokens, minlength=len(data.vocabulary)))
@@ -291,7 +204,7 @@ def _over_used_words(data: Sentences) -> Sentences:
 
 
 def _labels_of(data: Any) -> tuple[Int[Tensor, " N"], tuple[str, ...]]:
-    texts = _checked(data)
+    texts = check_sentences(data)
     if texts.labels is None or texts.label_names is None or len(texts) == 0:
         raise ValueError(f"data must have at least one text, and a label for each, got {texts!r}")
     return torch.from_numpy(texts.labels.astype(np.int64)), tuple(texts.label_names)

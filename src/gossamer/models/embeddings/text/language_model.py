@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
-from sklearn.base import BaseEstimator
+from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
-from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.randomness import torch_generator
 from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
@@ -23,17 +22,17 @@ from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.text.lm_streams import Lanes, StreamLoss, stream_log_probs
 from gossamer.models.embeddings.text.sampled_softmax import NegativeSampler
-from gossamer.models.embeddings.text.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
-from gossamer.models.embeddings.text.text_training import arrays_of, gradient_step, restore_network, seeded_modules
+from gossamer.models.embeddings.text.text_model import TextModel, check_sentences
+from gossamer.models.embeddings.text.text_tables import WordTable, table_of
+from gossamer.models.embeddings.text.text_training import seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
-from gossamer.persistence import JSON, Persistent, check_names
-from gossamer.training.loop import fit as train
+from gossamer.persistence import JSON, check_names
 
 NETWORKS = ("lstm", "awd-lstm")
 
 
-class AnchorLanguageModel(Persistent, BaseEstimator):
+class AnchorLanguageModel(TextModel):
     """Predicts each word from all before it, with word vectors stored compactly and tied to the output layer.
 
     Sentences are read as one stream, in `batch_size` lanes and pieces of `num_steps`, the state carried on. The table's
@@ -45,6 +44,8 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
     With validation data and `patience`, training stops when perplexity does and goes back to the best epoch; without,
     it takes all `epochs`, over which the rate falls to zero.
     """
+
+    numbers_beside = 1  # the output bias
 
     def __init__(
         self,
@@ -119,8 +120,7 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
             1,
             shuffle=False,
         )
-        num_updates = self.epochs * batches.count(1)
-        pruning = table_settings.pruning(table_of(self.network_), data, num_updates)
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
         loss = StreamLoss(
             self.network_,
             num_lanes=len(lanes.tokens),
@@ -128,63 +128,29 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
             sampler=None if self.num_samples is None else NegativeSampler(counts, self.num_samples),
             pruning=pruning,
         )
-        step = gradient_step(
+        self._train(
             loss,
             lambda module, batch, generator: module(*batch, generator),
-            learning_rate=self.learning_rate,
-            l1=self.l1,
-            num_updates=num_updates,
-            pruning=pruning,
-            random_state=self.random_state,
-        )
-        watched = validation is not None and self.patience is not None
-        history = train(
-            step,
             batches,
-            epochs=self.epochs,
-            validate=(lambda: self.evaluate(validation)) if validation is not None and watched else None,
-            monitor="perplexity" if watched else "loss",
-            patience=self.patience if watched else None,
+            validation,
+            pruning,
+            ("perplexity", "min"),
             checkpoint=checkpoint,
             log=log,
-            description="language model",
         )
         self.network_.embedding = table_settings.convert(table_of(self.network_), data)
         self.network_.eval()
-        self.history_: JSON = history.as_dict()
         return self
 
     def _check_arguments(self) -> WordTable:
-        settings = WordTable(
-            method=self.method,
-            embedding_dim=self.embedding_dim,
-            ratio=self.ratio,
-            num_anchors=self.num_anchors,
-            num_slots=self.num_slots,
-            anchor_init=self.anchor_init,
-            features=self.features,
-            relations=self.relations,
-            options={} if self.options is None else self.options,
-            random_state=self.random_state,
-            numbers_beside=1,
-        )
-        settings.check()
-        numpy_generator(self.random_state)
         check_choice("network", self.network, NETWORKS)
-        check_real("l1", self.l1, at_least=0)
         check_int("hidden_dim", self.hidden_dim, at_least=1)
         check_int("num_layers", self.num_layers, at_least=1)
-        check_real("dropout", self.dropout, at_least=0, below=1)
         check_real("word_dropout", self.word_dropout, at_least=0, below=1)
         if self.num_samples is not None:
             check_int("num_samples", self.num_samples, at_least=1)
         check_int("num_steps", self.num_steps, at_least=1)
-        check_real("learning_rate", self.learning_rate, above=0)
-        check_int("batch_size", self.batch_size, at_least=1)
-        check_int("epochs", self.epochs, at_least=1)
-        if self.patience is not None:
-            check_int("patience", self.patience, at_least=1)
-        return settings
+        return self._check_table()
 
     def _make_network(self, table: EmbeddingTable) -> nn.Module:
         if self.network == "awd-lstm":
@@ -208,7 +174,7 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
     def log_likelihood(self, data: Sentences) -> Float[np.ndarray, " N"]:
         """Return log p of each sentence given those before it in `data`, over the words the model knows."""
         check_is_fitted(self, "network_")
-        known = over_words(_checked(data), self.words_)
+        known = over_words(check_sentences(data), self.words_)
         log_probs = stream_log_probs(self.network_, known.tokens, start=self.start_)
         sums = np.concatenate([[0.0], np.cumsum(log_probs)])
         likelihood: np.ndarray = np.diff(sums[known.offsets])
@@ -241,45 +207,13 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return Sentences(tokens[np.arange(max_length) < lengths[:, None]], offsets, self.words_)
 
-    def num_values(self) -> int:
-        """Return how many numbers word vectors and output bias take; the layers are the same for all methods."""
-        check_is_fitted(self, "network_")
-        return table_of(self.network_).num_values() + len(self.words_)
-
-    def num_bytes(self) -> int:
-        """Return the bytes of word vectors and output bias, indices included."""
-        check_is_fitted(self, "network_")
-        return table_of(self.network_).nbytes() + 4 * len(self.words_)
-
-    def size_report(self) -> dict[str, float]:
-        """Return the word vectors' size beside that of a dense table."""
-        check_is_fitted(self, "network_")
-        return size_report(table_of(self.network_))
-
-    def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
-        """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
-        check_is_fitted(self, "network_")
-        return entries_per_row(table_of(self.network_))
-
-    def explain(self, n: int = 10) -> dict[str, Any]:
-        """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""
-        check_is_fitted(self, "network_")
-        return explain_table(table_of(self.network_), self.words_, n)
-
-    def learned_arrays(self) -> dict[str, np.ndarray]:
-        """Return what the table stores, and the weights of the network."""
-        check_is_fitted(self, "network_")
-        return arrays_of(self.network_)
-
     def learned_vocabularies(self) -> dict[str, Vocabulary]:
         """Return the words."""
         return {"words": self.words_}
 
     def learned_metadata(self) -> dict[str, JSON]:
         """Return the training history, how the table is built, and the word a text begins after."""
-        check_is_fitted(self, "network_")
-        table = table_of(self.network_)
-        return {"history": self.history_, "method": table.method, "table": table.config(), "start": self.start_}
+        return {**super().learned_metadata(), "start": self.start_}
 
     def restore(
         self,
@@ -290,12 +224,9 @@ class AnchorLanguageModel(Persistent, BaseEstimator):
         """Take back what an artifact holds, checked."""
         check_names(vocabularies, {"words"}, "vocabularies")
         self._check_arguments()
-        self.words_ = vocabularies["words"]
-        self.start_ = check_int("start", metadata["start"], at_least=0, at_most=len(self.words_) - 1)
-        self.network_ = restore_network(
-            self._make_network, metadata["method"], metadata["table"], arrays, len(self.words_)
-        )
-        self.history_ = metadata["history"]
+        words = vocabularies["words"]
+        self.start_ = check_int("start", metadata["start"], at_least=0, at_most=len(words) - 1)
+        self._take_back(arrays, words, metadata)
 
 
 def _start_bias(network: nn.Module, counts: np.ndarray) -> None:
@@ -306,14 +237,8 @@ def _start_bias(network: nn.Module, counts: np.ndarray) -> None:
     bias.data.copy_(torch.from_numpy(np.log(frequencies)))
 
 
-def _checked(data: Any) -> Sentences:
-    if not isinstance(data, Sentences):
-        raise ValueError(f"data must be Sentences, got {type(data).__name__}")
-    return data
-
-
 def _stream_of(data: Any) -> np.ndarray:
-    stream: np.ndarray = _checked(data).tokens
+    stream: np.ndarray = check_sentences(data).tokens
     if len(stream) == 0:
         raise ValueError(f"data must have at least one token, got {data!r}")
     return stream
