@@ -43,7 +43,10 @@ def test_a_huge_header_is_refused_even_where_the_file_has_it(saved: Path) -> Non
         ({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 1 << 60]}}, "must be a valid safetensors file"),
         ({"a": {"dtype": "F32", "shape": [1 << 62, 1 << 62], "data_offsets": [0, 4]}}, "must be a valid"),
         ({"a": {"dtype": "PICKLE", "shape": [1], "data_offsets": [0, 4]}}, "must be a valid safetensors file"),
-        ({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, "must be a valid safetensors file"),
+        (
+            {"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}},
+            "must hold bools, ints or floats, got BF16 'a'",
+        ),
         ({"a": {"dtype": "C64", "shape": [0], "data_offsets": [0, 0]}}, "must be a valid safetensors file"),
         ({"a": {"dtype": "BOOL", "shape": [4], "data_offsets": [0, 4]}}, "must hold only 0 and 1 in the bools of 'a'"),
         ([], "must be a valid safetensors file"),
