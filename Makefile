@@ -39,7 +39,7 @@ demo: $(VENV)/.base ## train and compare recommenders on built-in data, write de
 
 # Two processes, because most of the time goes into property tests that use one core each.
 test: $(VENV)/.test ## every test, slow ones included
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-fast: $(VENV)/.test ## what to run while editing
 	$(BIN)/python -m pytest -m "not slow and not data and not browser"
