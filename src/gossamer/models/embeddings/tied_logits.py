@@ -1,4 +1,4 @@
-"""Scores of a tied output layer, hidden·(TA)ᵀ, without ever holding V × K or V × D numbers (appendix G)."""
+"""Scores of a tied output layer, hidden·(TA)ᵀ, in blocks of rows: memory beside the scores does not grow with V."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def combine_anchors(
 class TiedLogits(torch.autograd.Function):
     """hidden (B, D) → hidden·Eᵀ (B, V) with E = TA made for one block of rows at a time, in both directions.
 
-    The gradient of T is wanted at its slots only: ∂/∂values[v, s] = ⟨Gᵀ_v hidden, anchors[slots[v, s]]⟩, so the dense
-    outer product of eq (34) is never formed. `on_gradient(ids, ∂/∂E of these rows)` sees each block in passing.
+    The gradient of T is wanted at its slots only: ∂/∂values[v, s] = ⟨Gᵀ_v hidden, anchors[slots[v, s]]⟩, so the V × K
+    outer product of eq (34) is not formed; where K ≤ 8 S, one block of it at a time is, because that is faster
+    (`combine_anchors`). `on_gradient(ids, ∂/∂E of these rows)` sees each block in passing.
     """
 
     @staticmethod
