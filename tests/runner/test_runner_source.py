@@ -76,6 +76,20 @@ def test_the_seed_of_the_spec_comes_first(data: Interactions) -> None:
     assert make_split(data, free, 0).train.users != make_split(data, free, 1).train.users
 
 
+def test_the_seed_is_the_fold_and_all_folds_test_every_user_once(data: Interactions) -> None:
+    spec = SplitSpec("user-folds", {"num_folds": 4, "num_valid": 5})
+    folds = [make_split(data, spec, seed) for seed in range(4)]
+    assert [fold.description["fold"] for fold in folds] == [0, 1, 2, 3]
+    assert {fold.description["seed"] for fold in folds} == {0}, "the folds are of one partition"
+    assert all(len(fold.valid) == 5 for fold in folds)
+    assert all(not {*fold.valid.target.users} & {*fold.test.target.users} for fold in folds)
+    assert sorted(user for fold in folds for user in fold.test.target.users) == sorted(data.users)
+    fixed = make_split(data, SplitSpec("user-folds", {"num_folds": 4, "num_valid": 5}, seed=2), 0)
+    assert fixed.test.target.users == folds[2].test.target.users, "as an artifact that remembers its seed is reopened"
+    with pytest.raises(ValueError, match="fold must be an integer >= 0 and <= 3, got 4"):
+        make_split(data, spec, 4)
+
+
 def test_arguments_reach_the_split(data: Interactions) -> None:
     split = make_split(data, SplitSpec("users", {"num_valid": 5, "num_test": 7}))
     assert split.valid is not None

@@ -28,12 +28,14 @@ Examples:
 
 [bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 --out als[/bold]
 
+[bold]gossamer fit count-vae --data stdlib-docs --out docs-vae --set latent_dim=20 --set epochs=20[/bold]
+
 [bold]gossamer fit anchor-text-classifier --data mail.csv --columns text=body --columns label=topic --out ant[/bold]
 """
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="ease, als, biased-mf, anchor-recommender, anchor-text-classifier …")],
+    model: Annotated[str, typer.Argument(help="ease, als, biased-mf, count-vae, anchor-text-classifier …")],
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory to save the model in.")],
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, as key=value.")] = None,

@@ -19,7 +19,7 @@ Examples:
 
 def run(
     artifact: Artifact,
-    user: Annotated[str | None, typer.Option(help="A user of the data the model was trained on.")] = None,
+    user: Annotated[str | None, typer.Option(help="A user, or document, of the data the model was trained on.")] = None,
     history: Annotated[
         list[str] | None, typer.Option(help="An item of somebody who is not in the data; may be repeated.")
     ] = None,

@@ -26,7 +26,10 @@ def code_hash(family: str | None) -> str:
     """Return a SHA-256 of the source behind a row: the shared rooms and one family, or the peers' adapters for None."""
     files = [file for room in _SHARED_ROOMS for file in (PACKAGE / room).rglob("*.py")]
     files += [PACKAGE / "runner" / f"{name}.py" for name in _RUNNER_MODULES]
-    files += [PACKAGE / "runner" / "peers.py"] if family is None else (PACKAGE / "models" / family).rglob("*.py")
+    if family is None:
+        files.append(PACKAGE / "runner" / "peers.py")
+    else:  # what lies beside the families is shared by them
+        files += [*(PACKAGE / "models").glob("*.py"), *(PACKAGE / "models" / family).rglob("*.py")]
     digest = hashlib.sha256()
     for file in sorted(files):
         content = file.read_bytes()

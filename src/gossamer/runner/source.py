@@ -22,6 +22,7 @@ from gossamer.data.splits import (
     split_random,
     split_user_time,
     split_users,
+    split_users_fold,
 )
 from gossamer.data.splits.documents import find_repeats
 from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
@@ -73,8 +74,9 @@ def open_data(spec: DataSpec, split: SplitSpec | None = None) -> Any:
 def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
     """Divide data as the spec says; its own seed, where it has one, is used rather than `seed`.
 
-    "none" holds nothing out: everything is training data, as for a model that goes into service. "rows" and "given" are
-    for documents, the others for interactions.
+    "user-folds" takes the seed for the number of the fold: the folds themselves are always the same, so that seeds
+    0 to num_folds − 1 of an experiment test every user once. "none" holds nothing out: everything is training data, as
+    for a model that goes into service. "rows" and "given" are for documents, the others for interactions.
     """
     random_state = seed if spec.seed is None else spec.seed
     if spec.kind == "given":
@@ -94,6 +96,8 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
         return Split(data, None, HeldOut(data, nothing), {"kind": "none"})
     if spec.kind == "global-time":  # nothing in it is random
         return split_global_time(data, **spec.arguments)
+    if spec.kind == "user-folds":
+        return split_users_fold(data, random_state, **spec.arguments)
     return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
 
 

@@ -15,6 +15,7 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "users": ("num_valid", "num_test", "fold_in"),
     "random": ("fractions",),
     "user-time": ("fractions",),
+    "user-folds": ("num_folds", "num_valid", "fold_in"),
     "global-time": ("fractions", "cutoffs"),
     "rows": ("fractions",),
     "given": ("valid_fraction",),

@@ -5,8 +5,8 @@ import pytest
 
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.item_ranker import values_of
 from gossamer.models.linear import EASE, Popularity
-from gossamer.models.linear.ranking import values_of
 from gossamer.testing.contracts import two_blocks
 
 
