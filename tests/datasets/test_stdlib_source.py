@@ -63,7 +63,7 @@ def test_another_library_never_meets_the_old_cache(library, folders):
     assert len(cached(folders)) == 2
 
 
-# Named, because a gzip header holds the time: two test processes that collect a second apart would disagree on the tests' names.
+# Named, because a gzip header holds the time: two test processes that collect a second apart would not agree on names.
 DAMAGED = {
     "empty": b"",
     "no gzip": b"rubbish",

@@ -68,6 +68,23 @@ def test_the_best_error_is_the_lowest_and_sizes_have_no_best(experiment: Experim
     assert "| 0.8000" in text
 
 
+def test_rows_of_one_method_are_told_apart_by_their_names(experiment: Experiment) -> None:
+    popularity = replace(experiment.row("popularity"), method="EASE")
+    alike = replace(experiment, rows=(popularity, experiment.row("ease")))
+    lines = markdown_table(alike, [make_record(), make_record(row="popularity")]).splitlines()
+    assert lines[0].startswith("| row | method | by |")
+    assert lines[1].startswith("| :-- | :-- | :-- | --: |")
+    assert [line.split(" | ")[0] for line in lines[2:4]] == ["| popularity", "| ease"]
+
+
+def test_sizes_are_whole_numbers_also_where_a_paper_has_them(experiment: Experiment) -> None:
+    popularity = replace(experiment.row("popularity"), paper={"values": 59400.0})
+    sized = replace(experiment, metrics=("test_mse", "values", "nnz"), rows=(popularity,))
+    metrics = {"test_mse": 0.7, "values": 9746.0, "nnz": 1234.0}
+    records = [make_record(row="popularity", seed=seed, metrics=metrics) for seed in (0, 1)]
+    assert "| 9,746 | 59,400 | 1,234 |" in markdown_table(sized, records)
+
+
 def test_a_cell_cannot_break_the_table(experiment: Experiment) -> None:
     ease = replace(experiment.row("ease"), method="a | b [bold]")
     text = markdown_table(replace(experiment, rows=(ease,)), [make_record()])

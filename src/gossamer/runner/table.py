@@ -15,6 +15,9 @@ from gossamer.runner.peers import libraries
 from gossamer.runner.records import Record
 from gossamer.runner.search import lower_is_better
 
+LABELS = ("row", "method", "by")  # columns of words
+SIZES = (*SIZE_METRICS, "nnz", "num_anchors")  # whole numbers, of which none is the best
+
 
 def table_frame(experiment: Experiment, records: Sequence[Record]) -> pl.DataFrame:
     """Return one line per row that has records or published numbers, in the order of the experiment file.
@@ -32,7 +35,7 @@ def table_frame(experiment: Experiment, records: Sequence[Record]) -> pl.DataFra
 
 def size_curves(experiment: Experiment, records: Sequence[Record]) -> tuple[str, dict[str, list[tuple[float, float]]]]:
     """Return the first metric that is no size, and by method its means over seeds against the values stored."""
-    metric = next((metric for metric in experiment.metrics if metric not in SIZE_METRICS), None)
+    metric = next((metric for metric in experiment.metrics if metric not in SIZES), None)
     if metric is None or "values" not in experiment.metrics:
         raise ValueError(
             f"metrics of {experiment.name} must have values and a measure to plot against them, "
@@ -81,13 +84,17 @@ def _line(experiment: Experiment, row: Row, runs: Sequence[Record]) -> dict[str,
 def table_cells(
     experiment: Experiment, records: Sequence[Record]
 ) -> tuple[list[str], list[list[str]], list[list[bool]]]:
-    """Return headings, formatted cells and which cells hold the best measured value of their column."""
+    """Return headings, formatted cells and which cells hold the best measured value of their column.
+
+    Rows are told by their methods; by their names, too, where several rows have the same method by the same library.
+    """
     frame = table_frame(experiment, records)
-    shown = [name for name in frame.columns if name != "row" and not name.startswith("± ")]
+    hidden = () if frame.select("method", "by").is_duplicated().any() else ("row",)
+    shown = [name for name in frame.columns if name not in hidden and not name.startswith("± ")]
     best = {
         metric: (frame[metric].min() if lower_is_better(metric) else frame[metric].max())
         for metric in experiment.metrics
-        if metric not in SIZE_METRICS
+        if metric not in SIZES
     }
     cells, is_best = [], []
     for line in frame.iter_rows(named=True):
@@ -104,7 +111,7 @@ def _cell(column: str, value: float | str | None, spread: float | None) -> str:
         return value
     if column == "peak_rss_bytes":
         return f"{value / 1e6:,.0f}"
-    if column in ("seeds", "values", "bytes"):
+    if column == "seeds" or column.partition(" (")[0] in SIZES:  # "values (paper)" is a size as well
         return f"{value:,.0f}"
     if column == "seconds":
         return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
@@ -117,7 +124,7 @@ def rich_table(experiment: Experiment, records: Sequence[Record]) -> Table:
     table = Table(title=escape(experiment.title), caption=escape(footnote(experiment, records)), title_justify="left")
     for heading in headings:
         table.add_column(
-            heading, justify="left" if heading in ("method", "by") else "right", no_wrap=heading != "method"
+            heading, justify="left" if heading in LABELS else "right", no_wrap=heading not in ("row", "method")
         )
     for line, marks in zip(cells, is_best, strict=True):
         texts = (
@@ -134,7 +141,7 @@ def markdown_table(experiment: Experiment, records: Sequence[Record]) -> str:
         return footnote(experiment, records)
     lines = [
         _markdown_line(headings),
-        _markdown_line([":--" if heading in ("method", "by") else "--:" for heading in headings]),
+        _markdown_line([":--" if heading in LABELS else "--:" for heading in headings]),
     ]
     for line, marks in zip(cells, is_best, strict=True):
         lines.append(_markdown_line([f"**{cell}**" if mark else cell for cell, mark in zip(line, marks, strict=True)]))

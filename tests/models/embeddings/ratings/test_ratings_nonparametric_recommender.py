@@ -86,3 +86,52 @@ def test_a_run_that_was_cut_ends_like_one_that_was_not(solver: str, tmp_path: Pa
 def test_explanation_ends_with_the_last_epoch():
     model = NonparametricRecommender(**{**SETTINGS, "epochs": 4}).fit(two_blocks().history)
     assert [row["epoch"] for row in model.explain(2)["number of anchors"]] == [2, 3]
+
+
+@pytest.mark.parametrize("solver", ["als", "proximal"])
+def test_users_and_items_may_have_numbers_of_their_own(solver: str):
+    data = planted_kinds()
+    settings = {**SETTINGS, "solver": solver, "epochs": 4, "batch_size": 2048, "change": 0}
+    model = NonparametricRecommender(initial_anchors=[3, 7], **settings).fit(data.history, data)
+    assert (model.model_.users.num_active, model.model_.items.num_active) == (3, 7)
+    assert {epoch["num_anchors"] for epoch in model.history_["epochs"]} == {10}
+    few = NonparametricRecommender(initial_anchors=(200, 7), max_anchors=200, **settings).fit(data.history)
+    assert (few.model_.users.num_active, few.model_.items.num_active) == (120, 7)
+
+
+@pytest.mark.parametrize("solver", ["als", "proximal"])
+def test_two_equal_numbers_are_as_good_as_one(solver: str):
+    data = planted_kinds()
+    settings = {**SETTINGS, "solver": solver, "epochs": 3, "batch_size": 2048, "change": 0}
+    one = NonparametricRecommender(initial_anchors=5, **settings).fit(data.history, data)
+    two = NonparametricRecommender(initial_anchors=[5, 5], **settings).fit(data.history, data)
+    for name, array in one.learned_arrays().items():
+        np.testing.assert_array_equal(two.learned_arrays()[name], array, err_msg=name)
+
+
+def test_a_model_with_two_numbers_survives_saving(tmp_path: Path):
+    data = planted_kinds()
+    settings = {**SETTINGS, "epochs": 2, "change": 0}
+    model = NonparametricRecommender(initial_anchors=[3, 5], **settings).fit(data.history, data)
+    model.save(tmp_path / "model")
+    loaded = NonparametricRecommender.load(tmp_path / "model")
+    assert loaded.initial_anchors == [3, 5]
+    assert loaded.evaluate(data) == model.evaluate(data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"initial_anchors": 0}, "initial_anchors must be an integer >= 1, got 0"),
+        ({"initial_anchors": "44"}, "initial_anchors must be an integer >= 1, got '44'"),
+        ({"initial_anchors": [4]}, r"initial_anchors must be one number or two, of users and of items, got \[4\]"),
+        ({"initial_anchors": [4, 4, 4]}, r"initial_anchors must be one number or two, .* got \[4, 4, 4\]"),
+        ({"initial_anchors": [4, 0]}, r"initial_anchors\[1\] must be an integer >= 1, got 0"),
+        ({"initial_anchors": [4.5, 4]}, r"initial_anchors\[0\] must be an integer >= 1, got 4.5"),
+        ({"initial_anchors": [4, 8], "max_anchors": 7}, "max_anchors must be an integer >= 8, got 7"),
+        ({"initial_anchors": [4, 8], "change": 2}, "change must be 0 where initial_anchors are two numbers, got 2"),
+    ],
+)
+def test_wrong_numbers_of_anchors_are_named(arguments: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message):
+        NonparametricRecommender(**{"change": 0, **arguments}).fit(two_blocks().history)

@@ -34,8 +34,9 @@ def test_every_start_gives_vectors_of_the_usual_size(init: str):
     assert isinstance(table, AnchorEmbedding)
     assert (table.num_anchors, table.num_slots) == (5, 3)
     assert 0.03 < table.weight.square().mean().sqrt().item() < 0.3
-    entries = table.values[table.values > 0]
-    assert entries.square().mean().sqrt().item() == pytest.approx(0.1, rel=1e-4)
+    if init != "frequency-codes":  # whose anchors are words, of weight 1
+        entries = table.values[table.values > 0]
+        assert entries.square().mean().sqrt().item() == pytest.approx(0.1, rel=1e-4)
     again = built(anchor_init=init)
     assert torch.equal(again.weight, table.weight)
 
@@ -47,6 +48,23 @@ def test_coded_start_puts_like_words_together():
     likeness = vectors @ vectors.T
     within = np.mean([likeness[np.ix_(topic, topic)].mean().item() for topic in topics])
     assert within > likeness[np.ix_(*topics)].mean().item() + 0.1
+
+
+def test_frequent_words_are_anchors_and_others_are_coded_over_them():
+    table = built(anchor_init="frequency-codes", num_anchors=6)
+    assert isinstance(table, AnchorEmbedding)
+    transform = table.transform().toarray()
+    counts = np.bincount(TEXTS.tokens, minlength=len(TEXTS.vocabulary))
+    own = np.flatnonzero((transform == 1).any(axis=1) & ((transform > 0).sum(axis=1) == 1))
+    assert len(own) == 6
+    assert counts[own].min() >= np.delete(counts, own).max()
+    assert sorted(transform[own].argmax(axis=1)) == list(range(6))
+    # Among equals the first become anchors, which are of topic a: its words use them, those of topic b do not.
+    topic = np.array([str(word)[0] if str(word)[-1].isdigit() else "" for word in TEXTS.vocabulary])
+    of_a = transform[own[topic[own] == "a"]].argmax(axis=1)
+    assert len(of_a) == 4
+    assert (transform[np.setdiff1d(np.flatnonzero(topic == "a"), own)][:, of_a] > 0).any(axis=1).all()
+    assert not transform[np.ix_(topic == "b", of_a)].any()
 
 
 def test_related_entries_are_exempt():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.explain import item_clusters
-from gossamer.models.embeddings.nonparametric import AnchorCount, NonparametricStep
+from gossamer.models.embeddings.nonparametric import AnchorCount, AnchorSet, NonparametricStep
 from gossamer.models.embeddings.objective import check_lambdas, objective
 from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.ratings.als_step import AnchorSweep, whole_data
@@ -31,12 +31,20 @@ from gossamer.models.embeddings.switching import SwitchedSide, SwitchedTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
 from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
+from gossamer.training.step import GradientStep, Step
 
 ALS_SLOTS = 20
 RATE_DECAY = 0.85  # of the learning rate, per epoch
 
 Plan = tuple[NonparametricStep, Batches[Any], Callable[[], RatingModel]]
+
+
+class GivenNumbersStep(NonparametricStep):
+    """A step that measures objective (6) and leaves every table the number of anchors it has."""
+
+    def __call__(self, batch: Any, weight: float) -> Mapping[str, float | Tensor]:
+        """Make one update."""
+        return self.step(batch, weight)
 
 
 class NonparametricRecommender(FittedRatings):
@@ -47,7 +55,8 @@ class NonparametricRecommender(FittedRatings):
     `change` anchors more, while it rises as many fewer, from `initial_anchors` to at most `max_anchors`. With a
     negative `change` it is the other way round: anchors go while that pays, and never are more than at first. This is
     less easily misled, because the objective of a model in training falls whatever its anchors. With `change=0` their
-    number stays. The epoch with the lowest objective is kept, and the objective's trace is in `history_`.
+    number stays; only then may `initial_anchors` be two numbers, of users and of items, as at a point of figure 6. The
+    epoch with the lowest objective is kept, and the objective's trace is in `history_`.
 
     `solver="als"` makes a sweep of exact fits per epoch, with an L0 charge of λ₂ per entry and rating. "proximal" is
     the paper's: an epoch of proximal Adam steps with λ₂ as the L1 weight (or `l1`: entries of T are not of size one,
@@ -59,7 +68,7 @@ class NonparametricRecommender(FittedRatings):
         *,
         lambda1: float = 5e-4,
         lambda2: float = 5e-6,
-        initial_anchors: int = 40,
+        initial_anchors: int | Sequence[int] = 40,
         max_anchors: int = 60,
         change: int = -4,
         window: int = 3,
@@ -101,10 +110,8 @@ class NonparametricRecommender(FittedRatings):
         judged = HeldOut(data, data) if validation is None else validation
         self.users_, self.items_ = data.users, data.items
         seed = int(numpy_generator(self.random_state).integers(2**31))
-        most = min(self.max_anchors if self.change > 0 else self.initial_anchors, *ratings.shape)
-        count = AnchorCount(min(self.initial_anchors, most), change=self.change, window=self.window, at_most=most)
         prepare = self._alternating if self.solver == "als" else self._by_gradient
-        step, batches, present_model = prepare(ratings, count, seed)
+        step, batches, present_model = prepare(ratings, *self._first_anchors(ratings.shape), seed)
 
         def validate() -> Mapping[str, float]:
             self.model_ = present_model()
@@ -128,14 +135,24 @@ class NonparametricRecommender(FittedRatings):
         self.history_ = history.as_dict()
         return self
 
-    def _alternating(self, ratings: sparse.csr_array, count: AnchorCount, seed: int) -> Plan:
+    def _first_anchors(self, shape: tuple[int, int]) -> tuple[AnchorCount, tuple[int, int]]:
+        """Return the count that the tables follow, and how many anchors users and items begin with."""
+        if isinstance(self.initial_anchors, Sequence):
+            users, items = (min(wanted, size) for wanted, size in zip(self.initial_anchors, shape, strict=True))
+            most = first = max(users, items)
+        else:
+            most = min(self.max_anchors if self.change > 0 else self.initial_anchors, *shape)
+            users = items = first = min(self.initial_anchors, most)
+        return AnchorCount(first, change=self.change, window=self.window, at_most=most), (users, items)
+
+    def _alternating(self, ratings: sparse.csr_array, count: AnchorCount, first: tuple[int, int], seed: int) -> Plan:
         mean = float(ratings.data.mean(dtype=np.float64))
         centred = (ratings.data - mean).astype(np.float32)
         sweep = AnchorSweep(
             sparse.csr_array((centred, ratings.indices, ratings.indptr), shape=ratings.shape),
             embedding_dim=self.embedding_dim,
-            user_anchors=count.number,
-            item_anchors=count.number,
+            user_anchors=first[0],
+            item_anchors=first[1],
             num_slots=ALS_SLOTS,
             biases=False,
             charge=self.lambda2 * ratings.nnz,  # the solver's loss is a sum
@@ -146,16 +163,16 @@ class NonparametricRecommender(FittedRatings):
             SwitchedSide(sweep, sweep.users, sweep.items, ALS_SLOTS),
             SwitchedSide(sweep, sweep.items, sweep.users, ALS_SLOTS),
         ]
-        step = NonparametricStep(sweep, sides, count, lambda1=self.lambda1, lambda2=self.lambda2)
-        return step, whole_data(), lambda: RatingModel.from_sweep(mean, sweep)
+        return self._step(sweep, sides, count), whole_data(), lambda: RatingModel.from_sweep(mean, sweep)
 
-    def _by_gradient(self, ratings: sparse.csr_array, count: AnchorCount, seed: int) -> Plan:
+    def _by_gradient(self, ratings: sparse.csr_array, count: AnchorCount, first: tuple[int, int], seed: int) -> Plan:
+        most = (count.at_most, count.at_most) if self.change > 0 else first
         users, items = (
             AnchorEmbedding(
                 ratings.shape[side],
                 self.embedding_dim,
-                count.at_most,
-                num_slots=count.at_most,
+                most[side],
+                num_slots=most[side],
                 sparse=False,  # large batches touch most rows
                 random_state=derive_seed(seed, "table", side),
             )
@@ -181,15 +198,19 @@ class NonparametricRecommender(FittedRatings):
             scheduler=LambdaLR(optimiser, lambda update: RATE_DECAY ** (update // length)),
             random_state=seed,
         )
-        switched = [SwitchedTable(table, count.number) for table in (users, items)]
-        step = NonparametricStep(inner, switched, count, lambda1=self.lambda1, lambda2=self.lambda2)
-        return step, batches, lambda: RatingModel.from_network(network)
+        switched = [SwitchedTable(users, first[0]), SwitchedTable(items, first[1])]
+        return self._step(inner, switched, count), batches, lambda: RatingModel.from_network(network)
+
+    def _step(self, inner: Step, anchor_sets: Sequence[AnchorSet], count: AnchorCount) -> NonparametricStep:
+        kind = GivenNumbersStep if isinstance(self.initial_anchors, Sequence) else NonparametricStep
+        return kind(inner, anchor_sets, count, lambda1=self.lambda1, lambda2=self.lambda2)
 
     def _check_arguments(self) -> None:
         check_lambdas(self.lambda1, self.lambda2)
-        check_int("initial_anchors", self.initial_anchors, at_least=1)
-        check_int("max_anchors", self.max_anchors, at_least=self.initial_anchors)
+        check_int("max_anchors", self.max_anchors, at_least=self._check_initial_anchors())
         check_int("change", self.change)
+        if isinstance(self.initial_anchors, Sequence) and self.change != 0:
+            raise ValueError(f"change must be 0 where initial_anchors are two numbers, got {self.change}")
         check_int("window", self.window, at_least=2)
         check_int("embedding_dim", self.embedding_dim, at_least=1)
         check_choice("solver", self.solver, ["als", "proximal"])
@@ -200,6 +221,15 @@ class NonparametricRecommender(FittedRatings):
             check_real("l1", self.l1, at_least=0)
         check_real("learning_rate", self.learning_rate, above=0)
         check_int("batch_size", self.batch_size, at_least=1)
+
+    def _check_initial_anchors(self) -> int:
+        """Return the larger number, checked."""
+        given = self.initial_anchors
+        if not isinstance(given, list | tuple):
+            return check_int("initial_anchors", given, at_least=1)
+        if len(given) != 2:
+            raise ValueError(f"initial_anchors must be one number or two, of users and of items, got {given!r}")
+        return max(check_int(f"initial_anchors[{side}]", number, at_least=1) for side, number in enumerate(given))
 
     def evaluate(self, data: HeldOut) -> dict[str, float]:
         """Return mse and mae over the target ratings, objective (6) with this mse, and nnz(T) and K of both tables."""

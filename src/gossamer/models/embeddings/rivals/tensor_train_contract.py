@@ -11,8 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from gossamer.models.embeddings.rivals.tensor_train_kernels import fill_rows
+
 GATHER_COST = 32  # reading a core's slice for one row costs about as much as this many products in a large matmul
 MOST_PADDING = 4  # groups of rows are padded to one length while that makes at most this many times the rows
+GROUP_SIZE = 32  # from this many rows per slice of the third core on, a matmul of groups overtakes compiled loops
 
 
 def contract_prefixes(
@@ -32,15 +35,21 @@ def contract_rows(
 ) -> Float[Tensor, "B D"]:
     """Return rows `ids`, by the way that reads least memory.
 
-    Few rows: each row's slices of all cores are gathered and multiplied as a batch. Many rows: all prefixes are
-    contracted first. Where the third core's slices are larger than a prefix, rows with the same i3 are put side by
-    side, so that every slice is read once and multiplies a matrix.
+    Without gradients, on a CPU: compiled loops read the cores in place and contract each prefix that occurs, then each
+    row; only many rows of a wide third core go the way of groups below.
+
+    With gradients, or elsewhere. Few rows: each row's slices of all cores are gathered and multiplied as a batch. Many
+    rows: all prefixes are contracted first. Where the third core's slices are larger than a prefix, rows with the same
+    i3 are put side by side, so that every slice is read once and multiplies a matrix.
     """
-    num_products, (v3, _, d3) = first.shape[0] * first.shape[1] * second.shape[1], third.shape
+    (v1, d1, _), (_, v2, d2, _), (v3, _, d3) = first.shape, second.shape, third.shape
+    num_products, has_long_groups = v1 * d1 * v2, d3 > d1 * d2 and len(ids) >= GROUP_SIZE * v3
+    if not has_long_groups and _is_for_compiled_loops(first, second, third, ids):
+        return _contract_compiled(first, second, third, ids)
     if GATHER_COST * len(ids) < num_products:
         return _contract_each(_prefixes_of(first, second, ids // v3), third, ids % v3)
     prefixes = contract_prefixes(first, second)
-    if d3 <= prefixes.shape[1]:
+    if d3 <= d1 * d2:
         return _contract_each(_take(prefixes, ids // v3), third, ids % v3)
     rows = _contract_groups(prefixes, third, ids)
     if rows is not None:
@@ -66,6 +75,26 @@ def contract_scores(
     narrowed = narrowed.reshape(len(hidden), outer, v3, r2).permute(0, 2, 1, 3).reshape(len(hidden), v3, outer * r2)
     scores = prefixes.reshape(num_prefixes, outer * r2) @ narrowed.transpose(1, 2)
     return scores.reshape(len(hidden), num_prefixes * v3)
+
+
+def _is_for_compiled_loops(first: Tensor, second: Tensor, third: Tensor, ids: Tensor) -> bool:
+    cores = (first, second, third)
+    # A recorded graph would hold the numbers that compiled loops return, not how they come about.
+    is_recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    is_learning = torch.is_grad_enabled() and any(core.requires_grad for core in cores)
+    is_on_cpu = all(tensor.device.type == "cpu" for tensor in (*cores, ids))
+    return not is_recorded and not is_learning and is_on_cpu and first.dtype in (torch.float32, torch.float64)
+
+
+def _contract_compiled(first: Tensor, second: Tensor, third: Tensor, ids: Tensor) -> Tensor:
+    num_rows = len(first) * second.shape[1] * len(third)
+    low, high = (int(bound) for bound in ids.aminmax()) if len(ids) else (0, 0)
+    if low < 0 or high >= num_rows:
+        raise ValueError(f"ids must be from 0 to {num_rows - 1}, got {low if low < 0 else high}")
+    rows = first.new_empty(len(ids), first.shape[1] * second.shape[2], third.shape[2])
+    one, two, three, numbers = (tensor.detach().contiguous().numpy() for tensor in (first, second, third, ids.long()))
+    fill_rows(one, two, three, numbers, rows.numpy())
+    return rows.flatten(1)
 
 
 def _prefixes_of(first: Tensor, second: Tensor, prefix: Tensor) -> Tensor:

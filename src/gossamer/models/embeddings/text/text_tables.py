@@ -29,7 +29,7 @@ from gossamer.models.embeddings.table import EmbeddingTable, budget_of
 from gossamer.models.embeddings.tables import find_table, make_table, takes_counts
 from gossamer.models.embeddings.text.text_pruning import Pruning
 
-ANCHOR_INITS = (*STRATEGIES, "codes")
+ANCHOR_INITS = (*STRATEGIES, "codes", "frequency-codes")
 FEATURES = ("cooccurrence", "glove")
 RELATIONS = ("none", "cooccurrence", "wordnet", "both")
 FEATURE_DIM = 64  # of co-occurrence features
@@ -43,6 +43,10 @@ class WordTable:
 
     `ratio` is the size for every method. "ant" may have `num_anchors` and `num_slots` instead, or beside a `ratio`,
     which then is the size it is pruned to in training. `options` are other arguments of the table's own.
+
+    `anchor_init` is a strategy of `initialise_anchors`, or "codes": anchors and T are the best sparse code of the
+    features; or "frequency-codes": the most frequent words are the anchors, with vectors as free as a dense table's,
+    and every other word begins as the sparse code of its features over theirs.
     """
 
     method: str
@@ -136,7 +140,8 @@ class WordTable:
             table, words = self._coded(table, data)
         else:
             words = self._initialised(table, data)
-        _balance(table)
+        if self.anchor_init != "frequency-codes":
+            _balance(table)
         if self.relations != "none":
             table.set_exempt(free_entries(self._relations(data), words))
         return table
@@ -144,10 +149,10 @@ class WordTable:
     def _initialised(self, table: AnchorEmbedding, data: Sentences) -> np.ndarray:
         """Start a table by a strategy of section 3.1 and return the word each anchor stands for."""
         counts = tf_idf_scores(word_counts(data)) if self.anchor_init == "tfidf" else self._counts(data)
-        needs_features = self.anchor_init in ("clustering", "frequency-clustering", "coreset")
+        needs_features = self.anchor_init in ("clustering", "frequency-clustering", "coreset", "frequency-codes")
         words = initialise_anchors(
             table,
-            self.anchor_init,
+            "frequency" if self.anchor_init == "frequency-codes" else self.anchor_init,
             counts=counts,
             features=self._features(data) if needs_features else None,
             random_state=self._seed("anchors"),
@@ -209,6 +214,8 @@ def _balance(table: AnchorEmbedding) -> None:
     """Scale T to numbers of size `INITIAL_STD` and anchors the other way, so that vectors stay what they are.
 
     Adam moves every number by about its rate: with anchors small and T large, anchors would run and words stand still.
+    Where anchors are words ("frequency-codes") that is as it should be: an anchor is the vector of its own word, whose
+    weight is 1, and it moves as fast as a row of a dense table does.
     """
     entries = table.values.data[table.values.data > 0]
     factor = INITIAL_STD / float(entries.square().mean().sqrt())
