@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import integrate, sparse, stats
+from scipy.special import digamma, gammaln
 
 from gossamer.metrics import topic_likelihood
 from gossamer.metrics.topic_likelihood import lda_bounds
@@ -59,6 +60,39 @@ def test_a_word_that_no_topic_has_is_impossible():
     bounds = lda_bounds(sparse.csr_array([[1, 1], [2, 0]]), topics, np.ones(2))
     assert bounds[0] == -np.inf
     assert np.isfinite(bounds[1])
+
+
+def test_few_words_and_many_topics_do_not_underflow():
+    # exp(E log θ) of 2,000 topics that share one word is below the smallest float; equal topics are a unigram model.
+    topics = np.tile([0.25, 0.75], (2000, 1))
+    bounds = lda_bounds(sparse.csr_array([[1, 0], [0, 2]]), topics, np.full(2000, 1e-4))
+    assert np.isfinite(bounds).all()
+    assert (bounds <= np.log([0.25, 0.75**2]) + 1e-9).all()
+
+
+def test_a_stored_zero_of_an_impossible_word_is_no_word():
+    stored = sparse.csr_array((np.array([2.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    topics = np.array([[1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_allclose(lda_bounds(stored, topics, np.ones(2)), lda_bounds([[2.0, 0.0]], topics, np.ones(2)))
+    assert stored.nnz == 2, "the caller's matrix stays as it was"
+
+
+def test_the_bound_is_the_expected_log_joint_and_the_entropy_written_out():
+    """E_q[log p(θ) + log p(z | θ) + log p(w | z)] + H(q(θ)) + H(q(z)) at the best q, word by word."""
+    counts, iterations = np.array([3, 0, 1]), 400
+    gamma = PRIOR + counts.sum() / 2
+    words = np.repeat(np.arange(3), counts)
+    for _ in range(iterations):
+        expected = digamma(gamma) - digamma(gamma.sum())
+        shares = np.exp(expected)[:, None] * TOPICS[:, words]
+        shares /= shares.sum(axis=0)
+        gamma = PRIOR + shares.sum(axis=1)
+    expected = digamma(gamma) - digamma(gamma.sum())
+    log_prior = gammaln(PRIOR.sum()) - gammaln(PRIOR).sum() + ((PRIOR - 1) * expected).sum()
+    joint = (shares * (expected[:, None] + np.log(TOPICS[:, words]) - np.log(shares))).sum()
+    written_out = log_prior + joint + stats.dirichlet.entropy(gamma)
+    found = lda_bounds(counts[None], TOPICS, PRIOR, max_iterations=1000, tolerance=1e-12)
+    assert found[0] == pytest.approx(written_out, rel=1e-7)
 
 
 def test_nothing_in_nothing_out():

@@ -54,6 +54,15 @@ def test_a_count_model_shows_numbers_figures_and_topics(read_page):
     assert any("rocket" in text for _, text in page.texts)
 
 
+def test_values_weighed_by_words_have_a_figure_of_their_own():
+    section = latent_section({"count-vae": DIAGNOSIS | {"document_singular_values": np.array([3.0, 0.5])}})
+    assert section is not None
+    figure = section.blocks[1]
+    assert isinstance(figure, Figure)
+    assert [drawing.title for drawing in figure.drawings][1] == "Singular values, weighed by words"
+    assert "a document of average length, 1 of 2 above 1" in figure.drawings[1].alt
+
+
 def test_several_models_have_a_fold_each():
     section = latent_section({"refined": DIAGNOSIS, "amortised": DIAGNOSIS})
     assert section is not None

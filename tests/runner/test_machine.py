@@ -28,7 +28,14 @@ def edit(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["core/checks.py", "metrics/ranking.py", "models/linear/__init__.py", "models/item_ranker.py", "runner/run.py"],
+    [
+        "core/checks.py",
+        "metrics/ranking.py",
+        "models/linear/__init__.py",
+        "models/item_ranker.py",
+        "runner/run.py",
+        "runner/per_user.py",
+    ],
 )
 def test_the_hash_follows_the_code_behind_a_row(package: Path, path: str) -> None:
     before = machine.code_hash("linear")

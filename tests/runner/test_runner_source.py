@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import datasets
-from gossamer.data import Interactions, Parts, Sentences
+from gossamer.data import Counts, Interactions, Parts, Sentences
 from gossamer.data.text import build_sentences
 from gossamer.datasets import catalogue
 from gossamer.datasets.dataset import Dataset
@@ -37,6 +37,18 @@ def test_columns_of_a_file_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("who,what\nann,tea\nbob,jam\n")
     assert open_data(DataSpec(str(path), columns={"user": "who", "item": "what"})).shape == (2, 2)
+
+
+def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "mail.csv"
+    path.write_text("body\nham and ham\neggs\n")
+    data = open_data(DataSpec(str(path), {"form": "counts", "max_terms": 1}, {"text": "body"}))
+    assert isinstance(data, Counts)
+    assert data.matrix.toarray().tolist() == [[2], [0]]
+    (tmp_path / "a.svm").write_text("1 2:3\n")
+    assert isinstance(open_data(DataSpec(str(tmp_path / "a.svm"))), Counts), "its ending says that it counts"
+    with pytest.raises(ValueError, match=r"a file of counts has no option 'max_term' \(did you mean 'max_terms'\?\)"):
+        open_data(DataSpec(str(path), {"form": "counts", "max_term": 1}))
 
 
 def test_filters_that_leave_nothing_are_named(blocks_file: Path) -> None:
@@ -112,8 +124,8 @@ def test_documents_of_a_file(documents_file: Path) -> None:
     assert (len(whole.train), whole.valid, len(whole.test)) == (80, None, 0)
     with pytest.raises(ValueError, match="a file of sentences has no option 'max_word'"):
         open_data(DataSpec(str(documents_file), {"form": "sentences", "max_word": 2}))
-    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', got 'counts'"):
-        open_data(DataSpec(str(documents_file), {"form": "counts"}))
+    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', 'counts', got 'arrays'"):
+        open_data(DataSpec(str(documents_file), {"form": "arrays"}))
 
 
 def published(**parts: list[str]) -> Dataset:

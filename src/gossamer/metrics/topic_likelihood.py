@@ -57,7 +57,7 @@ def _bounds_of_block(
     term_probs = by_term[block.indices]  # (nonzeros, K)
     gamma = prior + block.sum(axis=1)[:, None] / len(prior)
     for _ in range(max_iterations):
-        weights = np.exp(_expected_log(gamma))
+        weights = _scaled_weights(_expected_log(gamma))[0]  # the scale cancels below
         ratios = _mixed(weights, rows, term_probs)
         np.divide(block.data, ratios, out=ratios, where=ratios > 0)
         responsible = sparse.csr_array((ratios, block.indices, block.indptr), shape=block.shape) @ by_term
@@ -67,9 +67,11 @@ def _bounds_of_block(
         if change < tolerance:
             break
     expected = _expected_log(gamma)
+    weights, log_scale = _scaled_weights(expected)
+    log_mixed = np.zeros(len(rows))  # stays 0 where a stored count is 0
     with np.errstate(divide="ignore"):  # a word that no topic has is impossible
-        log_mixed = np.log(_mixed(np.exp(expected), rows, term_probs))
-    likelihood = np.bincount(rows, block.data * log_mixed, block.shape[0])
+        np.log(_mixed(weights, rows, term_probs), out=log_mixed, where=block.data > 0)
+    likelihood = np.bincount(rows, block.data * (log_mixed + log_scale[rows]), block.shape[0])
     dirichlet = gammaln(prior.sum()) - gammaln(gamma.sum(axis=1))
     dirichlet += (gammaln(gamma) - gammaln(prior) + (prior - gamma) * expected).sum(axis=1)
     bounds: np.ndarray = likelihood + dirichlet
@@ -79,6 +81,16 @@ def _bounds_of_block(
 def _expected_log(gamma: np.ndarray) -> np.ndarray:
     expected: np.ndarray = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
     return expected
+
+
+def _scaled_weights(expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return exp(E log θ) over its largest value per row, and that value's logarithm.
+
+    With many topics and few words all of them would be 0 in floating point, and every word impossible.
+    """
+    log_scale = expected.max(axis=1)
+    weights: np.ndarray = np.exp(expected - log_scale[:, None])
+    return weights, log_scale
 
 
 def _mixed(weights: np.ndarray, rows: np.ndarray, term_probs: np.ndarray) -> np.ndarray:

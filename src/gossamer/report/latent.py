@@ -9,16 +9,18 @@ from gossamer.report.blocks import Block, Figure, Fold, KeyNumbers, Section, Tab
 from gossamer.report.latent_figures import rare_term_cloud, singular_value_curves
 
 _LEAD = (
-    "A direction counts as in use when its singular value is above 1, as in the paper; with many terms, untrained ones "
-    "do, too. Where the encoder's posterior is far from the refined one, amortised inference fails."
+    "A direction is in use when the words of an average document say more about it than the prior does: its singular "
+    "value, weighed by words, is above 1. Where the encoder's posterior is far from the refined one, amortised "
+    "inference fails."
 )
 
 
 def latent_section(diagnoses: Mapping[str, Mapping[str, Any]]) -> Section | None:
     """Show each model's `diagnose()`; None where no model has one.
 
-    `diagnoses[model]` may have latent_dim, used_directions, singular_values (name → values), rare_terms (kl, num_rare
-    and their rank correlations), npmi, topic_diversity and topics (rows of a table); what is missing is left out.
+    `diagnoses[model]` may have latent_dim, used_directions, singular_values (name → values), document_singular_values,
+    rare_terms (kl, num_rare and their rank correlations), npmi, topic_diversity and topics (rows of a table); what is
+    missing is left out.
     """
     known = {model: found for model, found in diagnoses.items() if found}
     if not known:
@@ -43,7 +45,14 @@ def _blocks(found: Mapping[str, Any]) -> list[Block]:
     drawings, caption = [], []
     if found.get("singular_values"):
         drawings.append(singular_value_curves(found["singular_values"]))
-        caption.append("How much the log-probabilities of all terms change along each latent direction.")
+        caption.append(
+            "How much the log-probabilities of all terms change along each latent direction; with many terms these "
+            "values are above 1, the paper's line, before any training."
+        )
+    if found.get("document_singular_values") is not None:
+        weighed = {"a document of average length": found["document_singular_values"]}
+        drawings.append(singular_value_curves(weighed, title="Singular values, weighed by words"))
+        caption.append("Weighed, a term counts as often as an average document has it, and more terms change nothing.")
     if rare:
         drawings.append(rare_term_cloud(rare["num_rare"], rare["kl"], rare.get("rho")))
         caption.append(

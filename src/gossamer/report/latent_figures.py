@@ -25,18 +25,20 @@ class Curve(NamedTuple):
     up: Sequence[float] | np.ndarray
 
 
-def singular_value_curves(spectra: Mapping[str, np.ndarray], threshold: float = 1.0) -> Drawing:
-    """Show falling singular values, one curve per spectrum, in logarithms; those above the dotted line are used."""
+def singular_value_curves(
+    spectra: Mapping[str, np.ndarray], threshold: float = 1.0, *, title: str = "Singular values"
+) -> Drawing:
+    """Show falling singular values, one curve per spectrum, in logarithms, and the threshold as a dotted line."""
     curves, described = {}, []
     for name, values in spectra.items():
         found = np.asarray(values, dtype=np.float64)
         used = int((found > threshold).sum())
         described.append(f"{name}, {used} of {len(found)} above {threshold:g}")
-        # The logarithm of what is only rounding says nothing, that of 0 does not exist; neither is in use.
+        # The logarithm of what is only rounding says nothing, that of 0 does not exist.
         is_drawn = np.isfinite(found) & (found > 1e-12)
         curves[name] = Curve(np.flatnonzero(is_drawn) + 1, found[is_drawn])
-    alt = f"Singular values of the Jacobian of the log-probabilities, largest first: {'; '.join(described)}."
-    return _draw_lines("Singular values", curves, alt, "latent dimension, by rank", level=threshold, is_log_up=True)
+    alt = f"{title} of the Jacobian of the log-probabilities, largest first: {'; '.join(described)}."
+    return _draw_lines(title, curves, alt, "latent dimension, by rank", level=threshold, is_log_up=True)
 
 
 def rare_term_cloud(num_rare: np.ndarray, kl: np.ndarray, rho: float | None) -> Drawing:

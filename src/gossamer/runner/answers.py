@@ -23,9 +23,11 @@ def item_vocabulary(estimator: Any) -> Vocabulary:
     return vocabulary
 
 
-def history_of_user(config: Mapping[str, Any], user: str, name: str | None = None) -> Interactions | Counts:
+def history_of_user(
+    config: Mapping[str, Any], user: str, name: str | None = None, terms: Vocabulary | None = None
+) -> Interactions | Counts:
     """Return one user's row, or one document, of the data an artifact was trained on, or of the data called `name`."""
-    _, data = open_origin(config, name)
+    _, data = open_origin(config, name, terms)
     return user_row(data, user) if isinstance(data, Interactions) else document_row(data, user)
 
 

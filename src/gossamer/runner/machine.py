@@ -18,7 +18,7 @@ PACKAGE = Path(gossamer.__file__).parent
 # Every room that can change a number. Families are strangers to each other, so of `models/` only the row's own
 # family counts, and of `runner/` only what carries a row: a new column in a table does not make old numbers doubtful.
 _SHARED_ROOMS = ("core", "data", "metrics", "datasets", "training", "networks")
-_RUNNER_MODULES = ("estimators", "measure", "run", "search", "source")
+_RUNNER_MODULES = ("estimators", "measure", "per_user", "run", "search", "source")
 _LIBRARIES = ("numpy", "scipy", "torch", "polars", "numba")
 
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from gossamer import datasets
 from gossamer.core.checks import check_choice
+from gossamer.data.counts import Counts
 from gossamer.data.filters import filter_min_counts, keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions, Split
 from gossamer.data.parts import Parts
-from gossamer.data.readers import read_documents, read_interactions
+from gossamer.data.readers import read_counted_documents, read_documents, read_interactions
+from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.sentences import Sentences
 from gossamer.data.splits import (
     split_documents,
@@ -29,7 +31,8 @@ from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
 
 Division: TypeAlias = Split | Parts  # interactions held out of users, or documents in parts
 
-FILE_FORMS = {Interactions: "interactions", Sentences: "sentences"}  # what a file can be read as
+FILE_FORMS = {Interactions: "interactions", Sentences: "sentences", Counts: "counts"}  # what a file can be read as
+COUNTING_OPTIONS = ("vocabulary", "max_terms", "min_documents", "pattern")
 
 _SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
@@ -101,9 +104,13 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
     return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
 
 
-def _read_file(spec: DataSpec) -> Interactions | Sentences:
+def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts:
     options = dict(spec.options)
-    form = check_choice("form", options.pop("form", "interactions"), FILE_FORMS.values())
+    usual = "counts" if has_nameless_columns(spec.name) else "interactions"
+    form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())
+    if form == "counts":
+        check_keys("a file of counts", options, COUNTING_OPTIONS, noun="option")
+        return read_counted_documents(spec.name, columns=spec.columns or None, **options)
     if form == "sentences":
         check_keys("a file of sentences", options, ["max_words", "min_count"], noun="option")
         return read_documents(spec.name, columns=spec.columns or None, **options)

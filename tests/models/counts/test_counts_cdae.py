@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from gossamer.models.counts.cdae import CDAE
 from gossamer.testing.contracts import two_blocks
@@ -48,6 +49,15 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path):
     resumed = CDAE(epochs=5, **SMALL).fit(history, checkpoint=tmp_path / "checkpoint")
     for name, array in straight.learned_arrays().items():
         np.testing.assert_array_equal(resumed.learned_arrays()[name], array, err_msg=name)
+
+
+def test_items_that_are_all_but_certain_keep_their_order():
+    """The probability of each is 1 in single precision, and its logarithm 0."""
+    model = CDAE(epochs=1, **SMALL).fit(two_blocks().history)
+    with torch.no_grad():
+        model.network_.output_layer.bias.copy_(torch.arange(120, 240, 10))
+    answer = model.recommend(two_blocks().history, n=3, exclude_seen=False)
+    assert (answer.items == [11, 10, 9]).all()
 
 
 def test_a_heavy_penalty_leaves_popularity():

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.models.counts.batch import CountBatch
+from gossamer.models.counts.module import drop_inputs
 from gossamer.models.counts.sparse_layer import SparseInputLayer
 
 HIDDEN_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -49,10 +50,7 @@ class DenoisingAutoencoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Float[Tensor, "B M"]:
         """Return the logits of all items; inputs are dropped, and the rest scaled up, in training mode only."""
-        inputs = batch.inputs
-        if self.training and self.corruption > 0:
-            drawn = torch.rand(inputs.shape, generator=generator, device=inputs.device)
-            inputs = inputs * (drawn >= self.corruption) / (1 - self.corruption)
+        inputs = drop_inputs(batch.inputs, self.corruption, generator) if self.training else batch.inputs
         hidden = self.input_layer(batch, inputs) + (self.stranger if vectors is None else vectors)
         logits: Tensor = self.output_layer(self.activation(hidden))
         return logits
@@ -75,8 +73,9 @@ def logistic_loss(logits: Float[Tensor, "B M"], batch: CountBatch, num_negatives
 class CDAEObjective(nn.Module):
     """What CDAE minimises per user: the logistic loss, and λ/2 times the squares of what was learned.
 
-    With N users that is (Σ_u loss_u + λ/2 (Σ_u ‖v_u‖² + ‖W‖² + ‖W'‖²)) / N. A batch has only its own users' vectors in
-    it, so that their gradients have as many rows as the batch. `with_vectors` False leaves the vectors out.
+    With N users that is (Σ_u loss_u + λ/2 (Σ_u ‖v_u‖² + ‖W‖² + ‖W'‖²)) / N; biases are not penalised. A batch has only
+    its own users' vectors in it, so that their gradients have as many rows as the batch. `with_vectors` False leaves
+    the vectors out.
     """
 
     def __init__(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -111,9 +110,8 @@ class CDAE(NetworkRanker):
             )
 
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
-        self.network_.eval()  # validation comes in the middle of training, and a step sets training mode itself
-        logits: Float[Tensor, "B M"] = self.network_(batch)
-        return torch.nn.functional.logsigmoid(logits)
+        logits: Float[Tensor, "B M"] = self.network_(batch)  # probabilities round to 1, and their order would be lost
+        return logits
 
 
 def _nothing() -> None:

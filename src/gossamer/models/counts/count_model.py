@@ -28,7 +28,7 @@ from gossamer.models.counts.documents import read_documents
 from gossamer.models.counts.inference import infer_all
 from gossamer.models.counts.inputs import InputFeatures
 from gossamer.models.counts.network import CountNetwork
-from gossamer.models.counts.perplexity import PERPLEXITIES, document_bounds, perplexity_of
+from gossamer.models.counts.perplexity import COVARIANCES, PERPLEXITIES, document_bounds, perplexity_of
 from gossamer.models.counts.posterior import Posterior
 from gossamer.models.counts.refinement import Refinement
 from gossamer.models.counts.sampling import draw_lengths, draw_words
@@ -48,6 +48,7 @@ class CountModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Persistent, 
     """
 
     beta: float
+    covariance: str
     network_: CountNetwork
     features_: InputFeatures
     terms_: Vocabulary
@@ -92,15 +93,20 @@ class CountModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Persistent, 
         numbers: np.ndarray = codes.numpy()
         return numbers
 
-    def perplexity(self, X: Documents, per: str = "document", *, refine: Refine = None) -> float:
+    def perplexity(
+        self, X: Documents, per: str = "document", *, refine: Refine = None, covariance: str | None = None
+    ) -> float:
         """Return exp(mean_d(−bound_d / N_d)) per "document", or exp(−Σ bound / Σ N) per "token".
 
         The bound is from one sample of each posterior, so this is an upper bound on the perplexity, and the tighter
-        the better the posteriors. Documents without words are left out.
+        the better the posteriors: below a linear decoder, the `covariance` "full" is better than "diagonal" (None is
+        what the model's arguments say). Documents without words are left out.
         """
         check_choice("per", per, PERPLEXITIES)
+        shape = self.covariance if covariance is None else check_choice("covariance", covariance, COVARIANCES)
         matrix, inputs = self._read(X)
-        return perplexity_of(document_bounds(self.network_, matrix, inputs, self._refinement(refine)), matrix, per)
+        bounds = document_bounds(self.network_, matrix, inputs, self._refinement(refine), covariance=shape)
+        return perplexity_of(bounds, matrix, per)
 
     def score(self, X: Documents, y: object = None) -> float:
         """Return −log of the perplexity per document, so that higher is better; `y` is scikit-learn's."""
@@ -115,14 +121,14 @@ class CountModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Persistent, 
         """
         check_is_fitted(self, "terms_")
         matrix = read_documents(self, data, self.terms_)
-        found = self._measure(matrix)
+        found = self._measure(matrix, self.covariance)
         return found | topic_coherence(self.network_.decoder, matrix) if matrix.shape[1] > 1 else found
 
-    def _measure(self, matrix: sparse.csr_array) -> dict[str, float]:
+    def _measure(self, matrix: sparse.csr_array, covariance: str = "diagonal") -> dict[str, float]:
         inputs = self.features_.values(matrix)
         bounds = {
             "amortised": document_bounds(self.network_, matrix, inputs, None),
-            "refined": document_bounds(self.network_, matrix, inputs, self._own_refinement()),
+            "refined": document_bounds(self.network_, matrix, inputs, self._own_refinement(), covariance=covariance),
         }
         return {
             f"perplexity_{per}_{how}": perplexity_of(found, matrix, per)

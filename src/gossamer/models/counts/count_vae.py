@@ -18,7 +18,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.averaging import AveragedStep
 from gossamer.models.counts.batch import take_batch
 from gossamer.models.counts.count_model import CountModel, Documents
-from gossamer.models.counts.diagnostics.utilisation import USED, count_used_directions
+from gossamer.models.counts.diagnostics.utilisation import USED, count_used_directions, mean_words
 from gossamer.models.counts.documents import read_documents, read_training
 from gossamer.models.counts.inputs import KINDS, InputFeatures
 from gossamer.models.counts.module import ACTIVATIONS, Decoder, Encoder
@@ -29,6 +29,7 @@ from gossamer.models.counts.network import (
     restore_network,
     seeded_weights,
 )
+from gossamer.models.counts.perplexity import COVARIANCES
 from gossamer.models.counts.refinement import Refinement
 from gossamer.models.counts.sampling import NUM_QUANTILES, length_quantiles
 from gossamer.models.counts.sparse_layer import ROW_SPARSE_FROM
@@ -55,6 +56,9 @@ class CountVAE(CountModel):
     until a step brings no more than `refine_tolerance` nats; `keep_posteriors` refines a training document from where
     the last epoch left it. Codes and measures are refined whatever the training, unless asked otherwise.
 
+    Perplexities are bounds by posteriors with variances alone, or with a matrix per document where `covariance` is
+    "full": tighter, for linear decoders only, and while training goes on only the first are looked at.
+
     The KL counts `beta`, to which it rises over `annealing_epochs`. With `average_decay`, the model is the running
     mean of the networks that training passes through. `fit` takes Counts, a sparse matrix, an array or a table of whole
     numbers >= 0. With validation data, the epoch with the lowest refined perplexity per document is kept, and training
@@ -78,6 +82,7 @@ class CountVAE(CountModel):
         refine_steps: int | None = None,
         refine_tolerance: float | None = None,
         keep_posteriors: bool = False,
+        covariance: str = "diagonal",
         beta: float = 1.0,
         annealing_epochs: int = 0,
         dropout: float = 0.0,
@@ -99,6 +104,7 @@ class CountVAE(CountModel):
         self.refine_steps = refine_steps
         self.refine_tolerance = refine_tolerance
         self.keep_posteriors = keep_posteriors
+        self.covariance = covariance
         self.beta = beta
         self.annealing_epochs = annealing_epochs
         self.dropout = dropout
@@ -167,6 +173,8 @@ class CountVAE(CountModel):
         if self.refine_tolerance is not None:
             check_real("refine_tolerance", self.refine_tolerance, at_least=0)
         check_bool("keep_posteriors", self.keep_posteriors)
+        if check_choice("covariance", self.covariance, COVARIANCES) == "full" and len(self.decoder_dims):
+            raise ValueError(f"covariance must be 'diagonal' with decoder_dims {self.decoder_dims!r}, got 'full'")
         check_real("beta", self.beta, above=0)
         check_int("annealing_epochs", self.annealing_epochs, at_least=0)
         check_real("dropout", self.dropout, at_least=0, below=1)
@@ -222,7 +230,8 @@ class CountVAE(CountModel):
         return averaging
 
     def _measure_epoch(self, matrix: sparse.csr_array) -> dict[str, float]:
-        return self._measure(matrix) | {USED: float(count_used_directions(self.network_.decoder))}
+        used = count_used_directions(self.network_.decoder, mean_words(matrix) / self.beta)
+        return self._measure(matrix) | {USED: float(used)}
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return the networks, what the inputs are weighted with, and the percentiles of lengths."""

@@ -34,7 +34,7 @@ def infer(
     if encoder is None:
         start = prior(len(batch), decoder)
     else:
-        with torch.no_grad(), _judged(encoder):
+        with torch.no_grad(), judged(encoder):
             start = encoder(batch)
     return start if refinement is None else refine_bound(decoder, batch, start, refinement, generator, beta)
 
@@ -65,7 +65,7 @@ def infer_all(
 
 
 @contextmanager
-def _judged(module: nn.Module) -> Iterator[None]:
+def judged(module: nn.Module) -> Iterator[None]:
     """Switch dropout off, and afterwards back on where it was."""
     if not module.training:
         yield

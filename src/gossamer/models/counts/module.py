@@ -59,10 +59,7 @@ class Encoder(nn.Module):
         return Posterior(mean, log_variance)
 
     def _visible(self, inputs: Float[Tensor, " N"], generator: torch.Generator | None) -> Float[Tensor, " N"]:
-        if not self.training or self.dropout == 0:
-            return inputs
-        drawn = torch.rand(inputs.shape, generator=generator, device=inputs.device)
-        return inputs * (drawn >= self.dropout) / (1 - self.dropout)
+        return drop_inputs(inputs, self.dropout, generator) if self.training else inputs
 
 
 class Decoder(nn.Module):
@@ -100,6 +97,14 @@ class Decoder(nn.Module):
     def logits(self, z: Float[Tensor, "B K"]) -> Float[Tensor, "B V"]:
         """Return the unnormalised log-probabilities of all terms."""
         return functional.linear(self.hidden(z), self.weight, self.bias)
+
+
+def drop_inputs(inputs: Float[Tensor, " N"], fraction: float, generator: torch.Generator | None) -> Float[Tensor, " N"]:
+    """Return the inputs with each one zero with probability `fraction`, and the others scaled up to keep the mean."""
+    if fraction == 0:
+        return inputs
+    drawn = torch.rand(inputs.shape, generator=generator, device=inputs.device)
+    return inputs * (drawn >= fraction) / (1 - fraction)
 
 
 def initialise(module: nn.Module, init_range: float | None) -> None:

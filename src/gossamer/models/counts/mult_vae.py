@@ -109,6 +109,5 @@ class MultVAE(NetworkRanker):
 
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
         assert self.network_.encoder is not None
-        self.network_.eval()  # validation comes in the middle of training, and a step sets training mode itself
         mean = self.network_.encoder(batch).mean
         return torch.log_softmax(self.network_.decoder.logits(mean), dim=1)

@@ -21,9 +21,10 @@ from gossamer.data.batching import Batches
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.batch import CountBatch, take_batch
+from gossamer.models.counts.inference import judged
 from gossamer.models.counts.inputs import KINDS, InputFeatures
 from gossamer.models.counts.network import network_arrays, restore_network
-from gossamer.models.item_ranker import ItemRanker, values_of
+from gossamer.models.item_ranker import ItemRanker, check_held_out, values_of
 from gossamer.persistence import JSON
 from gossamer.training.loop import fit as train
 from gossamer.training.step import Step
@@ -59,7 +60,7 @@ class NetworkRanker(ItemRanker):
 
     @abstractmethod
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
-        """Return how well each item suits each history, by `network_`, without gradients."""
+        """Return how well each item suits each history, by `network_`, without gradients and in evaluation mode."""
 
     def _input_features(self) -> InputFeatures:
         return InputFeatures(self.inputs)
@@ -78,9 +79,9 @@ class NetworkRanker(ItemRanker):
         """Remember items and features of checked data; return the histories that have items, and batches of them."""
         matrix = values_of(data, False)
         self._remember_items(data, matrix)
-        self.features_ = self._input_features().fit(matrix)
         filled = np.diff(matrix.indptr) > 0
         taken = matrix if filled.all() else matrix[filled]
+        self.features_ = self._input_features().fit(taken)
         inputs = self.features_.values(taken)
         batches = Batches(
             lambda rows: take_batch(taken, inputs, rows),
@@ -100,6 +101,8 @@ class NetworkRanker(ItemRanker):
         before_validation: Callable[[], None] = lambda: None,
     ) -> None:
         """Train until the epochs are over; with validation data, keep the epoch with the best NDCG@100."""
+        if validation is not None:
+            check_held_out("validation", validation)
 
         def validate() -> dict[str, float]:
             assert validation is not None
@@ -127,7 +130,8 @@ class NetworkRanker(ItemRanker):
     def _score_matrix(self, matrix: sparse.csr_array) -> Float[np.ndarray, "B M"]:
         batch = take_batch(matrix, self.features_.values(matrix), np.arange(matrix.shape[0]))
         device = next(self.network_.parameters()).device
-        with torch.no_grad():
+        # Validation comes in the middle of training: the network goes back to the mode in which it was.
+        with torch.no_grad(), judged(self.network_):
             scores: np.ndarray = self._scores(batch.to(device)).cpu().numpy()
         return scores
 

@@ -12,9 +12,11 @@ from gossamer.core.randomness import derive_seed
 from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_token
 from gossamer.models.counts.bound import bound
 from gossamer.models.counts.inference import blocks, infer
+from gossamer.models.counts.refine_covariance import with_covariance
 from gossamer.models.counts.refinement import Refinement
 from gossamer.models.counts.step import EncoderAndDecoder
 
+COVARIANCES = ("diagonal", "full")
 PERPLEXITIES = {"document": perplexity_per_document, "token": perplexity_per_token}
 
 
@@ -25,9 +27,13 @@ def document_bounds(
     inputs: Float[np.ndarray, " nnz"],
     refinement: Refinement | None,
     *,
+    covariance: str = "diagonal",
     seed: int = 0,
 ) -> Float[np.ndarray, " D"]:
     """Return the bound (2) on log p(x) of each document from one sample of its posterior, as the paper does.
+
+    With `covariance` "full" refined posteriors have a covariance matrix each, for linear decoders only. It has no
+    meaning without a `refinement`: an encoder says variances.
 
     The KL counts in full, whatever it counted in training: with less of it, this would be no bound. The noise depends
     on `seed` and the order of documents only, so that amortised and refined posteriors are judged by the same draws.
@@ -38,6 +44,8 @@ def document_bounds(
     found = [np.zeros(0)]
     for batch in blocks(matrix, inputs):
         posterior = infer(network, batch, refinement, generator)
+        if refinement is not None and covariance == "full":
+            posterior = with_covariance(network.decoder, batch, posterior)
         noise = torch.randn(posterior.mean.shape, generator=noises, dtype=posterior.mean.dtype)
         found.append(bound(network.decoder, posterior, batch, noise).double().numpy())
     return np.concatenate(found)

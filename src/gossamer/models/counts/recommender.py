@@ -16,14 +16,13 @@ from gossamer.core.randomness import torch_generator
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.counts.averaging import AveragedStep
 from gossamer.models.counts.batch import CountBatch
-from gossamer.models.counts.count_vae import ADAM_RATE_AFTERWARDS, ADAM_RATE_IN_TRAINING, METHODS
 from gossamer.models.counts.diagnostics.diagnosis import diagnose
 from gossamer.models.counts.inference import infer
 from gossamer.models.counts.inputs import InputFeatures
 from gossamer.models.counts.module import ACTIVATIONS, Decoder, Encoder
 from gossamer.models.counts.network import CountNetwork, check_widths, seeded_weights
 from gossamer.models.counts.network_ranker import NetworkRanker
-from gossamer.models.counts.refinement import Refinement
+from gossamer.models.counts.refinement import ADAM_RATE_AFTERWARDS, ADAM_RATE_IN_TRAINING, METHODS, Refinement
 from gossamer.models.counts.step import CountStep, refine_bound
 from gossamer.models.counts.topics import document_names, topic_tables
 from gossamer.models.item_ranker import check_interactions
@@ -37,7 +36,9 @@ class CountRecommender(NetworkRanker):
     `scoring` is where that mean comes from: the encoder ("amortised", ψ(x)), refinement from there on the very bound of
     training ("refined", ψ*), or "both", which adds the two log-probabilities. `inference` is what the decoder learns
     from, "amortised" (algorithm 1) or "refined" (algorithm 3) posteriors. Refinement is by `refine_method` "newton" or
-    "adam" (the paper's), at most `refine_steps` steps (None: the method's own number).
+    "adam" (the paper's), at most `refine_steps` steps (None: the method's own number). `scoring` and the refinement may
+    be changed by `set_params` after `fit`. Adam's noise depends on who else is asked for, and so do its scores, a
+    little; Newton's do not.
 
     The encoder, with hidden layers `encoder_dims`, reads `inputs` ("tfidf", "norm", "counts" or "l2") times
     `input_scale` through `dropout`; the decoder has hidden layers `decoder_dims`, none for a linear one. The KL counts

@@ -10,6 +10,7 @@ from gossamer.data import Counts, Vocabulary
 from gossamer.models.counts.diagnostics.diagnosis import diagnose
 from gossamer.models.counts.diagnostics.jacobian import jacobian_spectrum
 from gossamer.models.counts.diagnostics.rare_terms import find_rare_terms, rare_term_gaps
+from gossamer.models.counts.diagnostics.utilisation import document_singular_values, mean_words
 from gossamer.models.counts.module import Decoder, Encoder
 from gossamer.models.counts.network import CountNetwork
 from gossamer.models.counts.refinement import Refinement
@@ -34,6 +35,9 @@ def test_everything_the_report_shows_is_there(data: Counts, network: CountNetwor
     names = document_names(data)
     found = diagnose(network, matrix, matrix.data, SETTINGS, data.terms, training=matrix[:10], names=names)
     assert found["latent_dim"] == 3
+    of_document = document_singular_values(network.decoder, mean_words(matrix[:10]))
+    np.testing.assert_array_equal(found["document_singular_values"], of_document)
+    assert found["used_directions"] == (of_document > 1).sum()
     np.testing.assert_array_equal(
         found["singular_values"]["mean over the prior"], jacobian_spectrum(network.decoder).mean_of_draws
     )
@@ -54,10 +58,21 @@ def test_a_network_without_encoder_has_no_gap(data: Counts, network: CountNetwor
     assert found["topics"]
 
 
-def test_without_words_only_the_decoder_is_looked_at(network: CountNetwork) -> None:
+def test_without_words_only_the_decoder_is_looked_at(data: Counts, network: CountNetwork) -> None:
     for rows in (0, 4):
-        found = diagnose(network, csr_array((rows, 12)), np.zeros(0), SETTINGS, Vocabulary.numbered(12))
-        assert set(found) == {"latent_dim", "used_directions", "singular_values"}
+        empty, terms = csr_array((rows, 12)), Vocabulary.numbered(12)
+        found = diagnose(network, empty, np.zeros(0), SETTINGS, terms)
+        assert set(found) == {"latent_dim", "singular_values"}, "a document of no length uses no direction"
+        found = diagnose(network, empty, np.zeros(0), SETTINGS, terms, training=data.matrix)
+        assert set(found) == {"latent_dim", "singular_values", "used_directions", "document_singular_values"}
+
+
+def test_with_less_of_the_kl_documents_count_as_longer(data: Counts, network: CountNetwork) -> None:
+    whole, half = (
+        diagnose(network, data.matrix, data.matrix.data, SETTINGS, data.terms, beta=beta)["document_singular_values"]
+        for beta in (1.0, 0.5)
+    )
+    np.testing.assert_allclose(half, np.sqrt(2) * whole)
 
 
 def test_documents_are_sampled_evenly_and_empty_ones_passed_over(data: Counts, network: CountNetwork) -> None:

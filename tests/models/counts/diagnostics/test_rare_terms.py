@@ -41,6 +41,8 @@ def test_a_term_is_rare_when_few_documents_hold_it():
     assert find_rare_terms(matrix, 0.5).tolist() == [True, False, False], "fewer than half, not half"
     assert find_rare_terms(matrix, 0.51).tolist() == [True, True, False]
     assert find_rare_terms(csr_array(np.ones((40, 2)))).tolist() == [False, False]
+    seven = csr_array((np.arange(100) < 7).astype(np.float32)[:, None])
+    assert find_rare_terms(seven, 0.07).tolist() == [False], "7 of 100 is not fewer than 7 %, whatever 0.07 · 100 is"
 
 
 def test_rare_words_are_counted_each_time_or_once():

@@ -40,8 +40,9 @@ def test_the_gain_is_the_share_of_perplexity_taken_away(parts: Parts) -> None:
 def test_two_models_are_fitted_for_each_size(parts: Parts) -> None:
     fitted = []
 
-    def fit(train: Counts, inference: str) -> ByFormula:
-        fitted.append((len(train), len(train.terms), inference))
+    def fit(kept: Parts, inference: str) -> ByFormula:
+        assert kept.valid.terms == kept.train.terms, "an epoch can be chosen on validation documents"
+        fitted.append((len(kept.train), len(kept.train.terms), inference))
         return ByFormula(inference)
 
     found = gains_by_vocabulary(fit, parts, [4, 12])

@@ -3,7 +3,12 @@
 from gossamer.models.counts.diagnostics.jacobian import JacobianSpectrum, jacobian_spectrum, log_prob_jacobian
 from gossamer.models.counts.diagnostics.rare_terms import RareTermGaps, find_rare_terms, rare_term_gaps
 from gossamer.models.counts.diagnostics.schedules import ScheduleComparison, compare_schedules
-from gossamer.models.counts.diagnostics.utilisation import count_used, count_used_directions, utilisation_curve
+from gossamer.models.counts.diagnostics.utilisation import (
+    count_used,
+    count_used_directions,
+    document_singular_values,
+    utilisation_curve,
+)
 from gossamer.models.counts.diagnostics.vocabulary_gain import PerplexityGain, gains_by_vocabulary, perplexity_gain
 
 __all__ = [
@@ -14,6 +19,7 @@ __all__ = [
     "compare_schedules",
     "count_used",
     "count_used_directions",
+    "document_singular_values",
     "find_rare_terms",
     "gains_by_vocabulary",
     "jacobian_spectrum",

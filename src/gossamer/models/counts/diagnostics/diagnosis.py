@@ -15,7 +15,7 @@ from gossamer.core.randomness import torch_generator
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.diagnostics.jacobian import jacobian_spectrum
 from gossamer.models.counts.diagnostics.rare_terms import find_rare_terms, gaps_between
-from gossamer.models.counts.diagnostics.utilisation import count_used
+from gossamer.models.counts.diagnostics.utilisation import count_used, document_singular_values, mean_words
 from gossamer.models.counts.inference import infer_all
 from gossamer.models.counts.refinement import Refinement
 from gossamer.models.counts.step import EncoderAndDecoder
@@ -38,27 +38,31 @@ def diagnose(
 ) -> dict[str, Any]:
     """Return what `latent_section` of the report shows of a model and the documents of `matrix`.
 
-    `inputs` are the encoder's features of its nonzeros and `names` what to call its rows. Rare terms are those of
-    `training`, or of `matrix` where that is missing or empty. Of more than `max_documents` documents, every so-manieth
-    is looked at. Without an encoder there are no amortised posteriors, and "rare_terms" is left out.
+    `inputs` are the encoder's features of its nonzeros and `names` what to call its rows. Rare terms and the length of
+    an average document are those of `training`, or of `matrix` where that is missing or empty. Of more than
+    `max_documents` documents, every so-manieth is looked at. Without an encoder there are no amortised posteriors, and
+    "rare_terms" is left out; without any words, so is "used_directions".
     """
     check_int("max_documents", max_documents, at_least=1)
     if names is not None and len(names) != matrix.shape[0]:
         raise ValueError(f"names must be as many as the documents, {matrix.shape[0]}, got {len(names)}")
+    known = training if training is not None and training.nnz else matrix
     decoder = network.decoder
     spectrum = jacobian_spectrum(decoder)
     found: dict[str, Any] = {
         "latent_dim": decoder.latent_dim,
-        "used_directions": count_used(spectrum.at_zero),
         "singular_values": {
             "at z = 0": spectrum.at_zero,
             "of the mean Jacobian": spectrum.of_mean,
             "mean over the prior": spectrum.mean_of_draws,
         },
     }
+    if known.nnz:
+        # With less of the KL, the prior says less: as if documents were longer.
+        of_document = document_singular_values(decoder, mean_words(known) / beta)
+        found |= {"used_directions": count_used(of_document), "document_singular_values": of_document}
     if matrix.nnz == 0:
         return found
-    known = training if training is not None and training.shape[0] else matrix
     rows = _spread_rows(matrix, max_documents)
     sample, features = matrix[rows], _features_of(matrix, inputs, rows)
     labels = [f"document {row + 1}" for row in range(matrix.shape[0])] if names is None else names

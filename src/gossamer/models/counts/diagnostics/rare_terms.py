@@ -45,7 +45,7 @@ def find_rare_terms(training: sparse.csr_array, share: float = 0.05) -> Bool[np.
     if num_documents == 0:
         raise ValueError("training must have at least one document, got 0")
     held = np.bincount(training.indices[training.data > 0], minlength=num_terms)
-    rare: np.ndarray = held < share * num_documents
+    rare: np.ndarray = held / num_documents < share  # 0.07 · 100 is more than 7 in floating point, 7 / 100 is 0.07
     return rare
 
 

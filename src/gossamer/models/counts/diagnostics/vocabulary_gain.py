@@ -48,18 +48,19 @@ def perplexity_gain(
 
 
 def gains_by_vocabulary(
-    fit: Callable[[Counts, str], PerplexityModel], parts: Parts, sizes: Sequence[int], *, per: str = "document"
+    fit: Callable[[Parts, str], PerplexityModel], parts: Parts, sizes: Sequence[int], *, per: str = "document"
 ) -> list[PerplexityGain]:
     """Fit two models for each number of terms and compare them on the training and on the test part.
 
-    `fit(train, inference)` returns a model trained on Counts with `inference` "amortised" or "refined"; both should
-    have the same settings and seed. The documents stay the same, only their rarer terms go.
+    `fit(kept, inference)` returns a model trained on `kept.train` with `inference` "amortised" or "refined"; both
+    should have the same settings and seed, and may choose their epoch by `kept.valid`. The documents stay the same,
+    only their rarer terms go.
     """
     checked = [check_int("sizes", size, at_least=2, at_most=len(parts.train.terms)) for size in sizes]
     found = []
     for size in checked:
         kept = keep_frequent(parts, size)
-        models = [fit(kept.train, inference) for inference in ("amortised", "refined")]
+        models = [fit(kept, inference) for inference in ("amortised", "refined")]
         for name, documents in (("train", kept.train), ("test", kept.test)):
             if documents.matrix.nnz:
                 found.append(perplexity_gain(models[0], models[1], documents, part=name, per=per))
