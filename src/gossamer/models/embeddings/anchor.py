@@ -10,14 +10,13 @@ import torch
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from torch import Tensor, nn
-from torch.nn import functional
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
-from gossamer.core.rows import look_up, take_rows
 from gossamer.models.embeddings.anchor_size import AnchorSize, anchor_size, largest_per_row, without_row
 from gossamer.models.embeddings.packing import pack_transform, unpack_transform
 from gossamer.models.embeddings.sizing import INITIAL_STD
+from gossamer.models.embeddings.slot_lookup import look_up_slots
 from gossamer.models.embeddings.slots import csr_from_slots, slots_from_csr, spread_slots
 from gossamer.models.embeddings.sparse_rows import fit_codes
 from gossamer.models.embeddings.table import EmbeddingTable, check_pretrained
@@ -92,8 +91,7 @@ class AnchorEmbedding(EmbeddingTable):
     def rows(self, ids: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
         """Return Σ_s values[i, s] · anchors[slots[i, s]] for each id."""
         self.catch_up(ids)
-        slots = take_rows(self.slots, ids)
-        values = look_up(self.values, ids) if self.sparse else functional.embedding(ids, self.values)
+        slots, values = look_up_slots(self.slots, self.values, ids, sparse=self.sparse)
         vectors = combine_anchors(slots, self._switched(slots, values), self.anchors)
         if self.regrowth is not None and self.regrowth.listens and vectors.requires_grad:
             vectors.register_hook(self.regrowth.hook(ids))  # type: ignore[no-untyped-call]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+FEWEST_PER_THREAD = 1024  # ids; for fewer, starting a thread costs more than it saves
+
 
 @numba.njit(cache=True)
 def fill_slots(
@@ -37,3 +39,40 @@ def fill_slots(
                 values[row, used] = 0.0
                 used += 1
             candidate = (candidate + 1) % num_columns
+
+
+def copy_slots(
+    ids: np.ndarray, slots: np.ndarray, values: np.ndarray, near_slots: np.ndarray, near_values: np.ndarray
+) -> None:
+    """Set near_slots = slots[ids] and near_values = values[ids]."""
+    num_parts = max(1, min(numba.get_num_threads(), len(ids) // FEWEST_PER_THREAD))
+    if num_parts == 1:
+        _copy_some(ids, slots, values, near_slots, near_values)
+    else:
+        _copy_in_parts(ids, slots, values, near_slots, near_values, num_parts)
+
+
+@numba.njit(cache=True, nogil=True)
+def _copy_some(
+    ids: np.ndarray, slots: np.ndarray, values: np.ndarray, near_slots: np.ndarray, near_values: np.ndarray
+) -> None:
+    for place in range(len(ids)):
+        row = ids[place]
+        for slot in range(slots.shape[1]):
+            near_slots[place, slot] = slots[row, slot]
+            near_values[place, slot] = values[row, slot]
+
+
+@numba.njit(cache=True, parallel=True, nogil=True)
+def _copy_in_parts(
+    ids: np.ndarray,
+    slots: np.ndarray,
+    values: np.ndarray,
+    near_slots: np.ndarray,
+    near_values: np.ndarray,
+    num_parts: int,
+) -> None:
+    size = (len(ids) + num_parts - 1) // num_parts
+    for part in numba.prange(num_parts):
+        some = slice(part * size, (part + 1) * size)
+        _copy_some(ids[some], slots, values, near_slots[some], near_values[some])

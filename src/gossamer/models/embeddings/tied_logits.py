@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from gossamer.models.embeddings.table import ROWS_AT_ONCE
 
-DENSE_FACTOR = 8  # up to so many anchors per slot; measured at batches of 8192, K = 15 … 500
+DENSE_FACTOR = 8  # up to so many anchors per slot, where A learns; measured at batches of 8192, K = 15 … 500
 OnGradient = Callable[[Tensor, Tensor], None]
 
 
@@ -22,9 +22,10 @@ def combine_anchors(
     """Return Σ_s values[i, s] · anchors[slots[i, s]] for every row i.
 
     Where rows use a good part of all anchors, T is made dense for the batch: a product of matrices is several times
-    faster than scattering gradients into few rows of A.
+    faster than scattering gradients into few rows of A. Without gradients that pays only where rows use them all.
     """
-    if len(anchors) <= DENSE_FACTOR * slots.shape[1]:
+    learns = torch.is_grad_enabled() and anchors.requires_grad
+    if len(anchors) <= (DENSE_FACTOR if learns else 1) * slots.shape[1]:
         transform = values.new_zeros(len(slots), len(anchors)).scatter_add(1, slots.to(torch.int64), values)
         return transform @ anchors
     return functional.embedding_bag(slots.to(torch.int32), anchors, per_sample_weights=values, mode="sum")
