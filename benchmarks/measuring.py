@@ -73,14 +73,16 @@ def run_benchmark(
     load: Callable[[Arrays], Any] = interactions_from,
     costs: dict[str, str] = COSTS,
     packages: tuple[str, ...] = ("implicit", "irspack"),
+    repeats: int = 3,
 ) -> None:
     """Run every contender of one benchmark (the first is ours) and write results/bench/<name>.json.
 
     `make(**data)` gives the arrays that every contender's process gets, as `load` presents them; `small` replaces
-    some of `data` for a trial; `packages` are the peers whose versions the record keeps.
+    some of `data` for a trial; `packages` are the peers whose versions the record keeps; `repeats` is how often each
+    contender runs unless the command line says otherwise.
     """
     parser = argparse.ArgumentParser(description=question)
-    parser.add_argument("--repeats", type=int, default=3, help="processes per contender; the median counts")
+    parser.add_argument("--repeats", type=int, default=repeats, help="processes per contender; the median counts")
     parser.add_argument("--small", action="store_true", help="a hundredth of the data, to try the script; not written")
     parser.add_argument("--contender", choices=list(contenders), help=argparse.SUPPRESS)
     parser.add_argument("--arrays", type=Path, help=argparse.SUPPRESS)

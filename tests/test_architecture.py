@@ -52,6 +52,7 @@ TESTED_TOGETHER = {
     "data/compressed.py": "data/test_interactions.py",
     "testing/contracts.py": "test_contracts.py",
     "testing/oracles.py": "test_contracts.py",
+    "testing/right_answers.py": "test_contracts.py",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
+from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE, Unigram
 from gossamer.models.embeddings import (
     AnchorLanguageModel,
     AnchorRecommender,
@@ -12,7 +13,7 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.testing.contracts import Case, Check, checks_for, two_topics
+from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
 
 SMALL_CLASSIFIER = {"embedding_dim": 8, "num_filters": 8, "epochs": 15, "batch_size": 12, "learning_rate": 0.02}
 SMALL_LANGUAGE_MODEL = {
@@ -26,6 +27,9 @@ SMALL_LANGUAGE_MODEL = {
 }
 SMALL_RATINGS = {"embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "batch_size": 32}
 SMALL_PROXIMAL = {"lambda2": 1e-4, "embedding_dim": 2, "epochs": 30, "batch_size": 32}
+SMALL_NETWORK = {"epochs": 40, "batch_size": 8, "learning_rate": 0.02}
+SMALL_COUNTS = {"latent_dim": 3, "encoder_dims": [8], "average_decay": 0.8, **SMALL_NETWORK}
+SMALL_VAE = {"latent_dim": 2, "encoder_dims": [8], "epochs": 30, "batch_size": 11, "learning_rate": 0.02}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -34,6 +38,18 @@ CASES = [
     Case(ALS(num_factors=3, epochs=5, patience=2)),
     Case(ALS(num_factors=3, epochs=5, solver="cholesky", weighted=True)),
     Case(BiasedMF(num_factors=2, epochs=5)),
+    Case(CountRecommender(decoder_dims=[6], **SMALL_COUNTS)),
+    Case(CountRecommender(decoder_dims=[], inference="refined", scoring="refined", inputs="norm", **SMALL_COUNTS)),
+    Case(MultVAE(latent_dim=3, hidden_dims=[8], annealing_epochs=5, patience=3, **SMALL_NETWORK)),
+    Case(CDAE(hidden_dim=8, **SMALL_NETWORK)),
+    Case(Unigram(smoothing=0.5), two_themes, is_personal=False, strange=two_blocks),
+    Case(CountVAE(decoder_dims=[], **SMALL_VAE), two_themes, strange=two_blocks),
+    Case(
+        CountVAE(decoder_dims=[6], inference="amortised", annealing_epochs=2, inputs="norm", **SMALL_VAE),
+        two_themes,
+        strange=two_blocks,
+    ),
+    Case(CountVAE(decoder_dims=[], inference="svi", patience=5, **SMALL_VAE), two_themes, strange=two_blocks),
     Case(AnchorRecommender(charge=0.1, epochs=5, **SMALL_RATINGS)),
     Case(AnchorRecommender(biases=True, epochs=25, solver="proximal", learning_rate=0.1, **SMALL_RATINGS)),
     Case(NonparametricRecommender(lambda2=1e-4, initial_anchors=4, change=-1, embedding_dim=2, epochs=5)),

@@ -35,6 +35,16 @@ def test_a_file_is_described_too(gossamer: Gossamer) -> None:
     assert answer["content"]["interactions"] == 2
 
 
+def test_a_file_of_documents_is_described_as_it_would_be_read(gossamer: Gossamer) -> None:
+    Path("mail.csv").write_text("body\nham and ham\neggs\n")
+    done = gossamer("data", "show", "mail.csv", "--option", "form=counts", "--columns", "text=body", "--json")
+    assert done.code == 0, done.err
+    content = json.loads(done.out)["content"]
+    assert (content["documents"], content["terms"], content["tokens"]) == (2, 3, 4)
+    Path("counts.svmlight").write_text("1 1:2 3:1\n")
+    assert json.loads(gossamer("data", "show", "counts.svmlight", "--json").out)["content"]["terms"] == 3
+
+
 def test_a_path_is_one_line(gossamer: Gossamer) -> None:
     done = gossamer("data", "path", "stdlib-usage")
     assert done.code == 0

@@ -36,5 +36,6 @@ def test_a_key_is_given_once() -> None:
 
 def test_columns_have_six_roles() -> None:
     assert parse_columns(["user=userId", "time=ts"]) == {"user": "userId", "time": "ts"}
-    with pytest.raises(ValueError, match="--columns must name user, item, rating, time, text or label, got 'movie'"):
+    roles = "user, item, rating, time, text, label, document, term, count"
+    with pytest.raises(ValueError, match=f"--columns must name {roles}, got 'movie'"):
         parse_columns(["movie=movieId"])

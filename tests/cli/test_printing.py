@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gossamer.cli.printing import cell, print_json, print_line, print_table
+from gossamer.cli.printing import cell, print_json, print_line, print_metrics, print_table
 
 
 def test_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -14,6 +14,19 @@ def test_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"name": "né", "value": [1, 2.5]}
     with pytest.raises(ValueError):
         print_json(float("nan"))
+
+
+def test_many_metrics_are_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    print_metrics("ease", {"recall@20": 0.5}, 2.0)
+    (_, head, _, row, _) = capsys.readouterr().out.splitlines()
+    assert all(name in head for name in ("model", "recall@20", "seconds"))
+    assert all(value in row for value in ("ease", "0.5000", "2.0000"))
+    print_metrics("count-vae", {f"perplexity_{letter}": 20.0 for letter in "abcde"}, 2.0)
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == "count-vae, fitted in 2.0000 seconds"
+    assert sum("perplexity_" in line for line in lines) == 5
+    print_metrics("ease", {}, 2.0)
+    assert capsys.readouterr().out == ""
 
 
 def test_markup_in_ids_is_text(capsys: pytest.CaptureFixture[str]) -> None:

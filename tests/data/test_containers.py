@@ -131,3 +131,12 @@ def test_bad_fields_get_one_sentence(build, text):
 def test_missing_observations_are_allowed():
     data = Sequences(np.array([[np.nan, 1.0]]), np.array([0, 1]))
     assert data.describe()["missing"] == 1
+
+
+def test_counts_are_matched_by_the_names_of_their_terms() -> None:
+    data = Counts(sparse.csr_array([[2, 0, 1], [0, 3, 0]]), Vocabulary(["ham", "eggs", "tea"]), Vocabulary(["a", "b"]))
+    assert data.aligned_to(data.terms) is data
+    other = data.aligned_to(Vocabulary(["tea", "jam", "ham"]))
+    assert other.matrix.toarray().tolist() == [[1, 0, 2], [0, 0, 0]]
+    assert other.matrix.has_canonical_format
+    assert other.documents == data.documents

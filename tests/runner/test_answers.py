@@ -6,9 +6,20 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy import sparse
 
+from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
-from gossamer.runner.answers import history_of_items, history_of_user, item_names, recommended, user_row
+from gossamer.data.parts import Parts
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.runner.answers import (
+    document_row,
+    history_of_items,
+    history_of_user,
+    item_names,
+    recommended,
+    user_row,
+)
 from gossamer.runner.estimators import make_estimator
 from gossamer.runner.provenance import Origin
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -45,6 +56,23 @@ def test_somebody_new_brings_items_as_text(data: Interactions) -> None:
 def test_a_user_is_found_through_the_artifacts_memory(blocks_file: Path) -> None:
     origin = Origin("ease", DataSpec(str(blocks_file)), SplitSpec("users", seed=0), None)
     assert history_of_user({"provenance": origin.as_json()}, "u3").nnz == 5
+
+
+def test_a_document_is_found_by_its_id_and_answered_with_terms() -> None:
+    data = Counts(
+        sparse.csr_array([[2, 0, 1], [0, 3, 1]]), Vocabulary(["ham", "vote", "the"]), Vocabulary(["menu", "news"])
+    )
+    settings = {"latent_dim": 1, "encoder_dims": [2], "epochs": 1}
+    model = make_estimator("count-vae", settings, seed=0).fit(data)
+    rows = recommended(model, document_row(data, "menu"), 5)
+    assert [row["item"] for row in rows] == ["vote"]
+    assert rows[0]["score"] < 0
+    assert [row["item"] for row in recommended(model, history_of_items(model, ["vote", "the"]), 5)] == ["ham"]
+    with pytest.raises(ValueError, match="user must be one of the 2 known ones, for example 'menu', got 'poem'"):
+        document_row(data, "poem")
+    for nameless in (Counts(data.matrix, data.terms), Parts(data, None, data)):
+        with pytest.raises(ValueError, match="user must be left out for data whose rows have no names, got 'menu'"):
+            document_row(nameless, "menu")
 
 
 def test_a_model_that_does_not_recommend_says_so() -> None:

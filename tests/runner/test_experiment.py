@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.runner.experiment import experiments_folder, find_experiment, find_experiments, read_experiment
+from gossamer.runner.specs import PairedSpec
 
 SHIPPED = Path(__file__).parents[2] / "experiments"
 
@@ -63,6 +64,17 @@ def test_a_file_becomes_an_experiment(tiny_file: Path) -> None:
         ("seeds = [0, 1]", "seeds = [0, 1", "tiny.toml: "),
         ('kind = "grid"', 'kind = "grid"\nsettings = 3', r"\[row.search\] has no key 'settings'"),
         ("[row.paper]", "settings = 3\n[row.paper]", "settings must be a table, got 3"),
+        ("seeds = [0, 1]", "seeds = [0]\npaired = 3", "paired must be a table, got 3"),
+        (
+            "seeds = [0, 1]",
+            'seeds = [0]\npaired = {metric = "ndcg@5", against = "slim"}',
+            "paired.against must be one of 'popularity', 'ease', got 'slim'",
+        ),
+        (
+            "seeds = [0, 1]",
+            'seeds = [0, 1]\npaired = {metric = "ndcg@5", against = "ease"}',
+            "paired must come with a split that tests no user twice: .*, got .*'users'.* and 2 seeds",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file(tiny_file: Path, old: str, new: str, sentence: str) -> None:
@@ -72,6 +84,21 @@ def test_what_is_wrong_is_said_with_the_file(tiny_file: Path, old: str, new: str
     with pytest.raises(ValueError, match=sentence) as caught:
         read_experiment(tiny_file)
     assert str(caught.value).startswith(str(tiny_file))
+
+
+PAIRED = 'seeds = [0, 1]\npaired = {metric = "ndcg@5", against = "ease"}'
+
+
+def test_rows_may_be_compared_user_by_user(tiny_file: Path) -> None:
+    assert read_experiment(tiny_file).paired is None
+    folds = 'kind = "user-folds"\nnum_folds = 2\nnum_valid = 6'
+    text = tiny_file.read_text().replace("seeds = [0, 1]", PAIRED)
+    tiny_file.write_text(text.replace('kind = "users"\nnum_valid = 6\nnum_test = 6', folds))
+    assert read_experiment(tiny_file).paired == PairedSpec("ndcg@5", "ease")
+    # With a seed of its own, a split by folds tests the same users at every seed of the experiment.
+    tiny_file.write_text(tiny_file.read_text().replace(folds, folds + "\nseed = 1"))
+    with pytest.raises(ValueError, match="paired must come with a split that tests no user twice"):
+        read_experiment(tiny_file)
 
 
 def test_an_unknown_row_lists_the_rows(tiny_file: Path) -> None:

@@ -26,7 +26,17 @@ def edit(path: Path) -> None:
     path.write_text(path.read_text() + "\n# edited\n")
 
 
-@pytest.mark.parametrize("path", ["core/checks.py", "metrics/ranking.py", "models/linear/__init__.py", "runner/run.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "core/checks.py",
+        "metrics/ranking.py",
+        "models/linear/__init__.py",
+        "models/item_ranker.py",
+        "runner/run.py",
+        "runner/per_user.py",
+    ],
+)
 def test_the_hash_follows_the_code_behind_a_row(package: Path, path: str) -> None:
     before = machine.code_hash("linear")
     edit(package / path)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.runner import peers
+from gossamer.testing.planted import planted_topics
 
 SETTINGS = {
     "implicit-als": {"factors": 4, "iterations": 5},
@@ -54,6 +58,40 @@ def test_lists_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> No
     whole = model.recommend(data, 3)
     monkeypatch.setattr(peers, "batch_rows", lambda _: 5)
     assert np.array_equal(model.recommend(data, 3).items, whole.items)
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "settings"),
+    [
+        ("sklearn-lda", "sklearn", {"n_components": 4, "max_iter": 10, "batch_size": 50, "learning_method": "batch"}),
+        ("tomotopy-lda", "tomotopy", {"k": 4, "iterations": 200}),
+    ],
+)
+def test_topic_peers_find_planted_topics_and_are_judged_by_one_estimator(
+    name: str, library: str, settings: dict[str, object]
+) -> None:
+    pytest.importorskip(library)
+    planted = planted_topics(num_documents=150)
+    train, test = planted.data[:120], planted.data[120:]
+    model = peers.find(name)(**settings).fit(train)
+    np.testing.assert_allclose(model.topics_.sum(axis=1), 1, rtol=1e-6)
+    found = model.evaluate(test)
+    shares = train.matrix.sum(axis=0) + 1
+    unigram = test.matrix @ np.log(shares / shares.sum())
+    assert found["perplexity_token_refined"] < 0.7 * perplexity_per_token(unigram, test.matrix.sum(axis=1))
+    assert found["perplexity_token_refined"] == found["perplexity_token_amortised"]
+    assert found["perplexity_document_refined"] == found["perplexity_document_amortised"]
+    again = peers.find(name)(**settings).fit(train)
+    np.testing.assert_array_equal(model.topics_, again.topics_)
+
+
+def test_tomotopy_gives_terms_it_never_saw_their_smoothing() -> None:
+    pytest.importorskip("tomotopy")
+    data = planted_topics(num_documents=20).data
+    without = Counts(data.matrix @ sparse.diags_array((np.arange(60) > 0).astype(np.float32)), data.terms)
+    model = peers.find("tomotopy-lda")(k=2, iterations=5).fit(without)
+    assert (model.topics_[:, 0] > 0).all()
+    assert np.isfinite(list(model.evaluate(data).values())).all()
 
 
 def test_an_unknown_peer_lists_the_known_ones() -> None:

@@ -51,6 +51,29 @@ def test_other_data_are_filtered_and_split_in_the_same_way(
     assert not caplog.records
 
 
+def test_counted_documents_come_over_the_terms_of_the_model(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, other, matrix = (tmp_path / name for name in ("a.csv", "b.csv", "c.svm"))
+    path.write_text("body\nham ham\neggs 3\n")
+    other.write_text("body\neggs 3 3\nspam\n")
+    matrix.write_text("1 1:4\n")
+    spec = DataSpec(str(path), {"form": "counts", "pattern": r"\w+", "max_terms": 3}, {"text": "body"})
+    data = open_data(spec)
+    config = {"provenance": Origin("unigram", spec, SplitSpec("none"), data.fingerprint()).as_json()}
+    assert list(data.terms) == ["ham", "3", "eggs"]
+    found, opened, parts = reopen(config, str(other), data.terms)
+    assert found.data.options == {"form": "counts", "pattern": r"\w+"}, "words are cut out as for the model"
+    assert opened.matrix.toarray().tolist() == [[0, 2, 1], [0, 0, 0]]
+    assert len(parts.test) == 2
+    assert "b.csv has 1 of 3 terms, 25.0 % of all it counts, that the model does not know" in caplog.text
+    found, opened = open_origin(config, str(matrix), data.terms)
+    assert (found.data.options, found.data.columns) == ({"form": "counts"}, {})
+    assert opened.matrix.toarray().tolist() == [[4, 0, 0]]
+    path.write_text("body\ntea ham\neggs 3\n")
+    _, opened = open_origin(config, None, data.terms)
+    assert opened.matrix.toarray().tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert "has changed since the model was trained" in caplog.text
+
+
 @pytest.mark.parametrize("config", [{}, {"provenance": {}}, {"provenance": {"data": {"name": "x"}}}])
 def test_a_model_without_memory_says_so(config: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="the model must remember its data, as one saved by `gossamer fit` does"):

@@ -6,13 +6,15 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gossamer.runner import machine, run
 from gossamer.runner.experiment import Experiment, Row, read_experiment
 from gossamer.runner.records import Record, read_record, record_path, write_record
 from gossamer.runner.run import data_are_here, run_experiment, run_in_own_process, run_row
-from gossamer.runner.specs import DataSpec, SearchSpec, SplitSpec
+from gossamer.runner.specs import DataSpec, PairedSpec, SearchSpec, SplitSpec
+from gossamer.runner.table import table_frame
 
 
 @pytest.fixture
@@ -25,6 +27,7 @@ def test_a_row_without_a_search(experiment: Experiment) -> None:
     assert (record.experiment, record.row, record.seed) == ("tiny", "popularity", 0)
     assert set(record.metrics) == {"recall@2", "ndcg@5"}
     assert record.search is None
+    assert record.per_user is None
     assert record.paper == {"ndcg@5": 0.25}
     assert record.data["name"] == experiment.data.name
     assert len(record.data["checksum"]) == 64
@@ -122,6 +125,25 @@ def test_a_killed_process_is_said_to_be_killed(experiment: Experiment, monkeypat
     monkeypatch.setattr(run, "run_row", _die)
     with pytest.raises(OSError, match="row 'popularity' with seed 0 was killed by the system"):
         run_in_own_process(experiment, experiment.row("popularity"), 0)
+
+
+def test_folds_are_compared_over_all_users(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "run_in_own_process", run_row)
+    folds = SplitSpec("user-folds", {"num_folds": 2, "num_valid": 6})
+    paired = replace(experiment, split=folds, paired=PairedSpec("ndcg@5", "popularity"))
+    records = [record for record, _ in run_experiment(paired)]
+    kept = {(record.row, record.seed): record.per_user for record in records}
+    assert [len(per_user.values) for per_user in kept.values() if per_user] == [20] * 4
+    assert kept["ease", 0].held_out == kept["popularity", 0].held_out != kept["ease", 1].held_out  # type: ignore[union-attr]
+    for record in records:
+        assert record.per_user is not None
+        assert np.nanmean(record.per_user.array()) == pytest.approx(record.metrics["ndcg@5"], abs=1e-5)
+    (line,) = table_frame(paired, records).filter(row="ease").iter_rows(named=True)
+    means = [
+        np.mean([record.metrics["ndcg@5"] for record in records if record.row == row]) for row in ("ease", "popularity")
+    ]
+    assert line["ndcg@5 − popularity"] == pytest.approx(means[0] - means[1], abs=1e-5)
+    assert 0 < line["± ndcg@5 − popularity"] < 0.2
 
 
 def test_data_are_here_or_not(experiment: Experiment) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import datasets
-from gossamer.data import Interactions, Parts, Sentences
+from gossamer.data import Counts, Interactions, Parts, Sentences
 from gossamer.data.text import build_sentences
 from gossamer.datasets import catalogue
 from gossamer.datasets.dataset import Dataset
@@ -37,6 +37,18 @@ def test_columns_of_a_file_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("who,what\nann,tea\nbob,jam\n")
     assert open_data(DataSpec(str(path), columns={"user": "who", "item": "what"})).shape == (2, 2)
+
+
+def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "mail.csv"
+    path.write_text("body\nham and ham\neggs\n")
+    data = open_data(DataSpec(str(path), {"form": "counts", "max_terms": 1}, {"text": "body"}))
+    assert isinstance(data, Counts)
+    assert data.matrix.toarray().tolist() == [[2], [0]]
+    (tmp_path / "a.svm").write_text("1 2:3\n")
+    assert isinstance(open_data(DataSpec(str(tmp_path / "a.svm"))), Counts), "its ending says that it counts"
+    with pytest.raises(ValueError, match=r"a file of counts has no option 'max_term' \(did you mean 'max_terms'\?\)"):
+        open_data(DataSpec(str(path), {"form": "counts", "max_term": 1}))
 
 
 def test_filters_that_leave_nothing_are_named(blocks_file: Path) -> None:
@@ -76,6 +88,20 @@ def test_the_seed_of_the_spec_comes_first(data: Interactions) -> None:
     assert make_split(data, free, 0).train.users != make_split(data, free, 1).train.users
 
 
+def test_the_seed_is_the_fold_and_all_folds_test_every_user_once(data: Interactions) -> None:
+    spec = SplitSpec("user-folds", {"num_folds": 4, "num_valid": 5})
+    folds = [make_split(data, spec, seed) for seed in range(4)]
+    assert [fold.description["fold"] for fold in folds] == [0, 1, 2, 3]
+    assert {fold.description["seed"] for fold in folds} == {0}, "the folds are of one partition"
+    assert all(len(fold.valid) == 5 for fold in folds)
+    assert all(not {*fold.valid.target.users} & {*fold.test.target.users} for fold in folds)
+    assert sorted(user for fold in folds for user in fold.test.target.users) == sorted(data.users)
+    fixed = make_split(data, SplitSpec("user-folds", {"num_folds": 4, "num_valid": 5}, seed=2), 0)
+    assert fixed.test.target.users == folds[2].test.target.users, "as an artifact that remembers its seed is reopened"
+    with pytest.raises(ValueError, match="fold must be an integer >= 0 and <= 3, got 4"):
+        make_split(data, spec, 4)
+
+
 def test_arguments_reach_the_split(data: Interactions) -> None:
     split = make_split(data, SplitSpec("users", {"num_valid": 5, "num_test": 7}))
     assert split.valid is not None
@@ -98,8 +124,8 @@ def test_documents_of_a_file(documents_file: Path) -> None:
     assert (len(whole.train), whole.valid, len(whole.test)) == (80, None, 0)
     with pytest.raises(ValueError, match="a file of sentences has no option 'max_word'"):
         open_data(DataSpec(str(documents_file), {"form": "sentences", "max_word": 2}))
-    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', got 'counts'"):
-        open_data(DataSpec(str(documents_file), {"form": "counts"}))
+    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', 'counts', got 'arrays'"):
+        open_data(DataSpec(str(documents_file), {"form": "arrays"}))
 
 
 def published(**parts: list[str]) -> Dataset:

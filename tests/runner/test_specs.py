@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gossamer.runner.specs import DataSpec, SearchSpec, SplitSpec, check_keys
+from gossamer.runner.specs import DataSpec, PairedSpec, SearchSpec, SplitSpec, check_keys
 
 
 def test_data_round_trips_and_leaves_out_what_was_not_said() -> None:
@@ -46,6 +48,33 @@ def test_wrong_data_is_named(values: dict[str, object], sentence: str) -> None:
 def test_wrong_split_is_named(values: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         SplitSpec.from_json(values)
+
+
+METRICS, ROWS = ["ndcg@100", "coverage@5", "test_mse"], ["ease", "als"]
+
+
+def test_a_comparison_names_its_column() -> None:
+    spec = PairedSpec.from_json({"metric": "ndcg@100", "against": "ease"}, METRICS, ROWS)
+    assert spec == PairedSpec("ndcg@100", "ease")
+    assert spec.column == "ndcg@100 − ease"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ("ndcg@100", "paired must be a table, got 'ndcg@100'"),
+        ({"metric": "ndcg@100"}, "paired must have the key 'against'"),
+        ({"metric": "ndcg@100", "agianst": "ease"}, r"paired has no key 'agianst' \(did you mean 'against'\?\)"),
+        ({"metric": "ndcg@10", "against": "ease"}, "paired.metric must be one of 'ndcg@100', .*, got 'ndcg@10'"),
+        ({"metric": ["ndcg@100"], "against": "ease"}, "paired.metric must be one of .*, got \\['ndcg@100'\\]"),
+        ({"metric": "test_mse", "against": "ease"}, "paired.metric must have a value per user, .*, got 'test_mse'"),
+        ({"metric": "coverage@5", "against": "ease"}, "paired.metric must have a value per user, .*, got 'coverage@5'"),
+        ({"metric": "ndcg@100", "against": "slim"}, "paired.against must be one of 'ease', 'als', got 'slim'"),
+    ],
+)
+def test_a_wrong_comparison_is_named(values: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        PairedSpec.from_json(values, METRICS, ROWS)
 
 
 def search(**changes: object) -> dict[str, object]:

@@ -12,6 +12,9 @@ from rich.console import Console
 from runner_samples import make_record
 
 from gossamer.runner.experiment import Experiment, read_experiment
+from gossamer.runner.per_user import PerUser
+from gossamer.runner.records import Record
+from gossamer.runner.specs import PairedSpec
 from gossamer.runner.table import footnote, markdown_table, rich_table, size_curves, table_frame
 
 
@@ -105,6 +108,38 @@ def test_an_experiment_without_records_says_so(experiment: Experiment) -> None:
     assert footnote(experiment, []) == "Not run yet: `gossamer reproduce tiny`."
     unpublished = replace(experiment, rows=(experiment.row("ease"),))
     assert markdown_table(unpublished, []) == footnote(experiment, [])
+
+
+def paired_records(values: dict[tuple[str, int], tuple[float | None, ...]]) -> list[Record]:
+    return [
+        make_record(row=row, seed=seed, per_user=PerUser("ndcg@5", f"fold {seed}", users))
+        for (row, seed), users in values.items()
+    ]
+
+
+def test_a_paired_table_has_the_difference_beside_its_metric(experiment: Experiment) -> None:
+    paired = replace(experiment, paired=PairedSpec("ndcg@5", "popularity"))
+    own, other = {0: (0.5, 0.7), 1: (0.2, 0.8)}, {0: (0.4, 0.5), 1: (0.3, 0.6)}
+    records = paired_records(
+        {("ease", seed): own[seed] for seed in own} | {("popularity", seed): other[seed] for seed in other}
+    )
+    lines = markdown_table(paired, records).splitlines()
+    assert lines[0] == (
+        "| method | by | seeds | recall@2 | ndcg@5 | ndcg@5 (paper) | ndcg@5 − popularity | seconds | peak MB |"
+    )
+    # Differences .1, .2, -.1, .2: mean .1, variance .06 / 3, error of the mean √(.02 / 4).
+    assert "|  | +0.1000 ± 0.0707 | 1.5 |" in lines[3]
+    assert "| 0.2500 |  | 1.5 |" in lines[2], "the reference has no difference to itself"
+    assert "; ndcg@5 − popularity ± paired standard error over all users; seconds" in lines[-1]
+    assert "ndcg@5 − popularity" not in table_frame(experiment, records).columns
+
+
+def test_one_user_has_a_difference_without_an_error(experiment: Experiment) -> None:
+    paired = replace(experiment, seeds=(0,), paired=PairedSpec("ndcg@5", "popularity"))
+    records = paired_records({("ease", 0): (0.25, None), ("popularity", 0): (0.5, None)})
+    assert "| -0.2500 | 1.5 |" in markdown_table(paired, records)
+    nobody = paired_records({("ease", 0): (None,), ("popularity", 0): (None,)})
+    assert table_frame(paired, nobody)["ndcg@5 − popularity"].to_list() == [None, None]
 
 
 def test_curves_are_means_over_seeds_against_size(experiment: Experiment) -> None:

@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 from document_samples import WordVotes
 
-from gossamer.data import Interactions, Sentences
+from gossamer.data import Interactions, Parts, Sentences
 from gossamer.models import catalogue
 from gossamer.runner.estimators import find_class, make_estimator
+from gossamer.runner.source import open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
-from gossamer.runner.tasks import CONTAINERS, container_of, data_for, default_metrics, default_split, task_of
+from gossamer.runner.tasks import (
+    CONTAINERS,
+    check_container,
+    container_of,
+    data_for,
+    default_metrics,
+    default_split,
+    task_of,
+)
 
 
 @pytest.mark.parametrize("model", catalogue.available())
@@ -31,6 +40,17 @@ def test_the_annotation_of_fit_says_what_a_model_is_fitted_on() -> None:
     assert container_of(Either()) is Sentences
     with pytest.raises(TypeError, match=r"Neither\.fit must be annotated with one of the containers, got .*object"):
         container_of(Neither)
+
+
+def test_data_of_another_kind_are_refused() -> None:
+    usage, docs = (open_data(DataSpec(name, options)) for name, options in (("stdlib-usage", {}), ("stdlib-docs", {})))
+    check_container("ease", usage, "stdlib-usage")
+    check_container("count-vae", docs, "stdlib-docs")
+    check_container("count-vae", Parts(docs[:5], None, docs[5:]), "stdlib-docs")
+    with pytest.raises(ValueError, match="data must be Counts for count-vae, got Interactions from 'stdlib-usage'"):
+        check_container("count-vae", usage, "stdlib-usage")
+    with pytest.raises(ValueError, match="data must be Interactions for ease, got Counts from 'stdlib-docs'"):
+        check_container("ease", Parts(docs[:5], None, docs[5:]), "stdlib-docs")
 
 
 def test_models_are_known_by_what_they_do() -> None:
@@ -66,6 +86,10 @@ def test_data_come_in_the_form_the_model_takes(word_votes: str, documents_file: 
     assert data_for([word_votes], DataSpec(str(documents_file), {"min_count": 2})).options == {
         "form": "sentences",
         "min_count": 2,
+    }
+    assert data_for(["count-vae"], DataSpec(str(documents_file), {"max_terms": 9})).options == {
+        "form": "counts",
+        "max_terms": 9,
     }
     assert data_for(["ease"], DataSpec(str(documents_file))).options == {}
     assert data_for(["ease"], DataSpec("stdlib-usage")).options == {}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli.options import AsJson
+from gossamer.cli.options import AsJson, Columns, DataOptions, parse_columns, parse_options
 
 app = typer.Typer(help="Data sets: list them, look into one, find its files.", no_args_is_help=True)
 
@@ -30,10 +30,11 @@ def list_data(as_json: AsJson = False) -> None:
 
 
 @app.command(
-    epilog="Examples: [bold]gossamer data show stdlib-usage[/bold], [bold]gossamer data show ratings.csv[/bold]"
+    epilog="Examples: [bold]gossamer data show stdlib-usage[/bold], [bold]gossamer data show ratings.csv[/bold], "
+    "[bold]gossamer data show mail.csv --option form=counts[/bold]"
 )
-def show(name: Name, as_json: AsJson = False) -> None:
-    """Load a data set, or a file of interactions, and say what is in it."""
+def show(name: Name, columns: Columns = None, options: DataOptions = None, as_json: AsJson = False) -> None:
+    """Load a data set, or a file of interactions or documents, and say what is in it."""
     from dataclasses import asdict
 
     from gossamer import datasets
@@ -41,7 +42,7 @@ def show(name: Name, as_json: AsJson = False) -> None:
     from gossamer.runner.source import is_file, open_data
     from gossamer.runner.specs import DataSpec
 
-    opened = open_data(DataSpec(name))
+    opened = open_data(DataSpec(name, parse_options(options), parse_columns(columns)))
     # Containers describe themselves in a dict; of weights, word vectors and tables the number of entries is said.
     content = opened.describe() if hasattr(opened, "describe") else None
     content = content if isinstance(content, dict) else {"entries": len(opened)}

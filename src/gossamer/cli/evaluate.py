@@ -30,9 +30,10 @@ def run(
     from gossamer.runner.measure import name_held_out
     from gossamer.runner.outcome import judge
     from gossamer.runner.provenance import reopen
+    from gossamer.runner.terms import terms_of
 
     loaded = read_artifact(artifact)
-    origin, _, split = reopen(loaded.config, data)
+    origin, _, split = reopen(loaded.config, data, terms_of(loaded.estimator))
     measured = judge(loaded.estimator, split.test)
     if measured is None:
         raise ValueError(

@@ -28,12 +28,16 @@ Examples:
 
 [bold]gossamer fit als --data ratings.csv --columns user=userId --columns item=movieId --min-rating 4 --out als[/bold]
 
+[bold]gossamer fit count-vae --data stdlib-docs --out docs-vae --set latent_dim=20 --set epochs=20[/bold]
+
+[bold]gossamer fit count-vae --data mail.csv --columns text=body --option max_terms=5000 --out mail-vae[/bold]
+
 [bold]gossamer fit anchor-text-classifier --data mail.csv --columns text=body --columns label=topic --out ant[/bold]
 """
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="ease, als, biased-mf, anchor-recommender, anchor-text-classifier …")],
+    model: Annotated[str, typer.Argument(help="ease, als, biased-mf, count-vae, anchor-text-classifier …")],
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory to save the model in.")],
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, as key=value.")] = None,
@@ -47,13 +51,14 @@ def run(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto, for models that have one.")] = None,
 ) -> None:
     """Train a model, judge it on held-out data and save it."""
-    from gossamer.cli.printing import print_line, print_table
+    from gossamer.cli.interruption import resumable
+    from gossamer.cli.printing import print_line, print_metrics
     from gossamer.runner.estimators import make_estimator
     from gossamer.runner.outcome import fit_and_judge
     from gossamer.runner.provenance import Origin
     from gossamer.runner.source import make_split, open_data
     from gossamer.runner.specs import DataSpec, SplitSpec
-    from gossamer.runner.tasks import data_for, default_split
+    from gossamer.runner.tasks import check_container, data_for, default_split
 
     chosen = parse_settings(settings)
     make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
@@ -61,10 +66,13 @@ def run(
     source = data_for([model], source)
     division = default_split([model], seed, data) if split is None else SplitSpec(split, seed=seed)
     opened = open_data(source, division)
-    outcome = fit_and_judge(model, make_split(opened, division), settings=chosen, seed=seed, device=device)
-    metrics = {} if outcome.measured is None else outcome.measured.values
+    check_container(model, opened, data)
+    parts = make_split(opened, division)
     origin = Origin(model, source, division, opened.fingerprint())
-    outcome.estimator.save(out, provenance=origin.as_json(), metrics=metrics)
-    if metrics:
-        print_table([{"model": model, **metrics, "seconds": outcome.seconds}])
+    run_of = {**origin.as_json(), "settings": chosen, "seed": seed, "device": device}
+    with resumable(out, run_of) as checkpoint:
+        outcome = fit_and_judge(model, parts, settings=chosen, seed=seed, device=device, checkpoint=checkpoint)
+        metrics = {} if outcome.measured is None else outcome.measured.values
+        outcome.estimator.save(out, provenance=origin.as_json(), metrics=metrics)
+    print_metrics(model, metrics, outcome.seconds)
     print_line(f"saved to {out}; look at it with: gossamer inspect {out}")

@@ -23,9 +23,10 @@ def run(
     from gossamer.persistence import read_artifact
     from gossamer.runner.outcome import Outcome, judge
     from gossamer.runner.provenance import reopen
+    from gossamer.runner.terms import terms_of
 
     loaded = read_artifact(artifact)
-    origin, opened, split = reopen(loaded.config, data)
+    origin, opened, split = reopen(loaded.config, data, terms_of(loaded.estimator))
     outcome = Outcome(origin.model, loaded.estimator, None, judge(loaded.estimator, split.test))
     title = f"{origin.model} on {origin.data.name}"
     write_models_report(out, title=title, data=opened, split=split, outcomes=[outcome], origin=origin)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+COLUMN_ROLES = ("user", "item", "rating", "time", "text", "label", "document", "term", "count")
+
 Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossamer data list`) or a file.")]
 Split = Annotated[
     str | None,
@@ -17,7 +19,9 @@ Split = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(help="Name of a file's column, as user=userId; for user, item, rating, time, text and label."),
+    typer.Option(
+        help="A file's column, as user=userId; for user, item, rating, time, or text, label, document, term, count."
+    ),
 ]
 DataOptions = Annotated[
     list[str] | None, typer.Option("--option", help="An option of the data, as form=counts or max_words=50000.")
@@ -71,6 +75,6 @@ def parse_columns(pairs: Sequence[str] | None) -> dict[str, str]:
     """Read the column map of a file."""
     columns = parse_pairs("--columns", pairs)
     for role in columns:
-        if role not in ("user", "item", "rating", "time", "text", "label"):
-            raise ValueError(f"--columns must name user, item, rating, time, text or label, got {role!r}")
+        if role not in COLUMN_ROLES:
+            raise ValueError(f"--columns must name {', '.join(COLUMN_ROLES)}, got {role!r}")
     return columns

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+MOST_COLUMNS = 4
 PIPED_WIDTH = 160  # a pipe has no width of its own, and a log with cut-off cells helps nobody
 
 
@@ -41,6 +42,15 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
     for row in rows:
         table.add_row(*(escape(cell(value)) for value in row.values()))
     console().print(table)
+
+
+def print_metrics(model: str, metrics: Mapping[str, float], seconds: float | None) -> None:
+    """Print how a model that was just fitted does: in one row, or in a row per metric where columns would be cut."""
+    if len(metrics) > MOST_COLUMNS:
+        rows = [{"metric": name, "value": value} for name, value in metrics.items()]
+        print_table(rows, title=f"{model}, fitted in {cell(seconds)} seconds")
+    elif metrics:
+        print_table([{"model": model, **metrics, "seconds": seconds}])
 
 
 def cell(value: Any) -> str:

@@ -19,7 +19,7 @@ Examples:
 
 def run(
     artifact: Artifact,
-    user: Annotated[str | None, typer.Option(help="A user of the data the model was trained on.")] = None,
+    user: Annotated[str | None, typer.Option(help="A user, or document, of the data the model was trained on.")] = None,
     history: Annotated[
         list[str] | None, typer.Option(help="An item of somebody who is not in the data; may be repeated.")
     ] = None,
@@ -34,12 +34,13 @@ def run(
     from gossamer.core.checks import check_int
     from gossamer.persistence import read_artifact
     from gossamer.runner.answers import history_of_items, history_of_user, item_vocabulary, recommended
+    from gossamer.runner.terms import terms_of
 
     check_int("-n", n, at_least=1)
     loaded = read_artifact(artifact)
     item_vocabulary(loaded.estimator)  # a model that recommends nothing says so before any data are read
     if user is not None:
-        known = history_of_user(loaded.config, user, data)
+        known = history_of_user(loaded.config, user, data, terms_of(loaded.estimator))
     else:
         known = history_of_items(loaded.estimator, history or [])
     rows = recommended(loaded.estimator, known, n)

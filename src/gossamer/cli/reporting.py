@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.cli.examples import examples_of
-from gossamer.core.protocols import Explainer
+from gossamer.cli.results import result_of
 from gossamer.report.figures import size_curves as draw_size_curves
-from gossamer.report.models import ModelResult, models_report
+from gossamer.report.models import models_report
 from gossamer.report.page import write_report
 from gossamer.report.svg import write_svg
 from gossamer.runner.experiment import Experiment
@@ -49,7 +49,7 @@ def write_models_report(
         title=title,
         data=data,
         split=split,
-        models={outcome.model: _result(outcome) for outcome in outcomes},
+        models={outcome.model: result_of(outcome, split) for outcome in outcomes},
         examples=examples_of(outcomes, data, split, users),
         provenance=origin.as_json() | versions() | {"commit": revision, "dirty": is_dirty},
     )
@@ -59,21 +59,3 @@ def write_models_report(
 def write_size_curves(path: Path, experiment: Experiment, records: Sequence[Record]) -> None:
     """Write how an experiment's methods trade their first metric against the values they store."""
     write_svg(draw_size_curves(*size_curves(experiment, records)).svg, path)
-
-
-def _result(outcome: Outcome) -> ModelResult:
-    measured, model = outcome.measured, outcome.estimator
-    scores = {} if measured is None else measured.ranking or measured.values
-    num_values, num_bytes = stored_size(model)
-    history = getattr(model, "history_", None)
-    return ModelResult(
-        scores=scores,
-        settings=model.get_params(deep=False),
-        seconds=outcome.seconds,
-        num_values=num_values,
-        num_bytes=num_bytes,
-        history=() if history is None else history["epochs"],
-        explanation=model.explain() if isinstance(model, Explainer) else {},
-        size=model.size_report() if hasattr(model, "size_report") else {},
-        entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
-    )

@@ -22,7 +22,7 @@ class Batches(Generic[B]):
     `permutation[k*W*batch_size : (k+1)*W*batch_size]` and process r takes every W-th row of it.
 
     >>> batches = Batches(lambda rows: rows.tolist(), 5, 2, shuffle=False)
-    >>> [batch for batch, weight in batches.epoch(0)]
+    >>> print([batch for batch, weight in batches.epoch(0)])
     [[0, 1], [2, 3], [4]]
     """
 

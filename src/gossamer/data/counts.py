@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,24 @@ class Counts:
             labels=None if self.labels is None else self.labels[chosen],
             label_names=self.label_names,
         )
+
+    def aligned_to(self, terms: Vocabulary) -> Counts:
+        """Return the same documents over other terms, matched by name; terms that are not among them are left out.
+
+        >>> from scipy.sparse import csr_array
+        >>> data = Counts(csr_array([[2, 1]]), Vocabulary(["ham", "eggs"]))
+        >>> data.aligned_to(Vocabulary(["eggs", "tea"])).matrix.toarray().tolist()
+        [[1.0, 0.0]]
+        """
+        if self.terms == terms:
+            return self
+        place = terms.find(self.terms.ids)
+        known = self.matrix[:, place >= 0]
+        matrix = sparse.csr_array(
+            (known.data, place[place >= 0][known.indices], known.indptr), shape=(len(self), len(terms))
+        )
+        matrix.sort_indices()
+        return replace(self, matrix=matrix, terms=terms)
 
     def describe(self) -> dict[str, Any]:
         """Return the numbers a person wants to see first."""

@@ -14,6 +14,7 @@ from gossamer.report.comparison import Scores, comparison_section
 from gossamer.report.compression import compression_section
 from gossamer.report.data_summary import Data, data_section
 from gossamer.report.figures import training_curves
+from gossamer.report.latent import latent_section
 from gossamer.report.numbers import format_bytes, format_seconds
 from gossamer.report.page import Report
 from gossamer.report.tables import explanation_blocks
@@ -25,7 +26,8 @@ class ModelResult:
 
     `scores` are the per-user scores of the evaluation, or means by metric, or (mean, low, high) by metric.
     `num_values` and `num_bytes` count what must be stored, `history` has one dict per epoch, and `explanation` is
-    what the model's `explain()` returned; `size` and `entries` are those of `compression_section`.
+    what the model's `explain()` returned; `size` and `entries` are those of `compression_section`, `diagnosis` that of
+    `latent_section`.
     """
 
     scores: Scores = field(default_factory=dict)
@@ -37,6 +39,7 @@ class ModelResult:
     explanation: Mapping[str, Any] = field(default_factory=dict)
     size: Mapping[str, float] = field(default_factory=dict)
     entries: Mapping[str, np.ndarray] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def models_report(
         ),
         _size_section(models),
         _examples_section(examples),
+        latent_section({name: result.diagnosis for name, result in models.items()}),
         _learned_section(models),
         _provenance_section(models, split, provenance or {}),
     ]

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.core.checks import check_int, check_real
-from gossamer.runner.specs import PEER_PREFIX, DataSpec, SearchSpec, SplitSpec, check_keys
+from gossamer.runner.specs import PEER_PREFIX, DataSpec, PairedSpec, SearchSpec, SplitSpec, check_keys
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-_KEYS = ("name", "title", "metrics", "seeds", "data", "split", "row")
+_REQUIRED_KEYS = ("name", "title", "metrics", "seeds", "data", "split", "row")
+_KEYS = (*_REQUIRED_KEYS, "paired")
 _ROW_KEYS = ("name", "method", "model", "settings", "search", "paper", "peer")
 
 
@@ -51,6 +52,7 @@ class Experiment:
     split: SplitSpec
     rows: tuple[Row, ...]
     path: Path
+    paired: PairedSpec | None = None
 
     def row(self, name: str) -> Row:
         """Return the row called `name`."""
@@ -106,23 +108,32 @@ def find_experiment(name: str) -> Experiment:
 
 
 def _experiment(values: dict[str, Any], path: Path) -> Experiment:
-    check_keys("the file", values, _KEYS, required=_KEYS)
+    check_keys("the file", values, _KEYS, required=_REQUIRED_KEYS)
     name = _check_name("name", values["name"])
     if name != path.stem:
         raise ValueError(f"name must be the file's own, {path.stem!r}, got {name!r}")
     metrics = _check_list("metrics", values["metrics"])
     seeds = [check_int("seeds", seed, at_least=0) for seed in _check_list("seeds", values["seeds"])]
     rows = [_row(row, metrics) for row in _check_list("row", values["row"], distinct=False)]
-    _check_list("names of rows", [row.name for row in rows])
+    names = _check_list("names of rows", [row.name for row in rows])
+    split = SplitSpec.from_json(values["split"])
+    paired = PairedSpec.from_json(values["paired"], metrics, names) if "paired" in values else None
+    if paired is not None and len(seeds) > 1 and (split.kind != "user-folds" or split.seed is not None):
+        # Somebody who is tested twice would count as two, and the standard error would be too small.
+        raise ValueError(
+            "paired must come with a split that tests no user twice: one seed, or kind 'user-folds' without a seed of "
+            f"its own, got {split.as_json()} and {len(seeds)} seeds"
+        )
     return Experiment(
         name,
         str(values["title"]),
         tuple(metrics),
         tuple(seeds),
         DataSpec.from_json(values["data"]),
-        SplitSpec.from_json(values["split"]),
+        split,
         tuple(rows),
         path,
+        paired,
     )
 
 

@@ -18,7 +18,7 @@ PACKAGE = Path(gossamer.__file__).parent
 # Every room that can change a number. Families are strangers to each other, so of `models/` only the row's own
 # family counts, and of `runner/` only what carries a row: a new column in a table does not make old numbers doubtful.
 _SHARED_ROOMS = ("core", "data", "metrics", "datasets", "training", "networks")
-_RUNNER_MODULES = ("estimators", "measure", "run", "search", "source")
+_RUNNER_MODULES = ("estimators", "measure", "per_user", "run", "search", "source")
 _LIBRARIES = ("numpy", "scipy", "torch", "polars", "numba")
 
 
@@ -26,7 +26,10 @@ def code_hash(family: str | None) -> str:
     """Return a SHA-256 of the source behind a row: the shared rooms and one family, or the peers' adapters for None."""
     files = [file for room in _SHARED_ROOMS for file in (PACKAGE / room).rglob("*.py")]
     files += [PACKAGE / "runner" / f"{name}.py" for name in _RUNNER_MODULES]
-    files += [PACKAGE / "runner" / "peers.py"] if family is None else (PACKAGE / "models" / family).rglob("*.py")
+    if family is None:
+        files.append(PACKAGE / "runner" / "peers.py")
+    else:  # what lies beside the families is shared by them
+        files += [*(PACKAGE / "models").glob("*.py"), *(PACKAGE / "models" / family).rglob("*.py")]
     digest = hashlib.sha256()
     for file in sorted(files):
         content = file.read_bytes()

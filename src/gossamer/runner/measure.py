@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import HeldOut
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import RankingScores, evaluate_ranking
+from gossamer.runner.checkpoints import takes_checkpoint
 from gossamer.runner.source import Division
 
 SIZE_METRICS = ("values", "bytes")
@@ -28,10 +30,14 @@ class Measured:
     ranking: RankingScores | None = None
 
 
-def fit(estimator: Any, split: Division) -> float:
-    """Fit on the training part, with the validation part for what the model itself chooses; return the seconds."""
+def fit(estimator: Any, split: Division, checkpoint: Path | None = None) -> float:
+    """Fit on the training part, with the validation part for what the model itself chooses; return the seconds.
+
+    A model that can be interrupted writes its `checkpoint`, and goes on from one that is there.
+    """
     start = time.perf_counter()
-    estimator.fit(split.train, validation=split.valid)
+    kept = {"checkpoint": checkpoint} if checkpoint is not None and takes_checkpoint(estimator) else {}
+    estimator.fit(split.train, validation=split.valid, **kept)
     return time.perf_counter() - start
 
 

@@ -34,10 +34,11 @@ def fit_and_judge(
     seed: int = 0,
     device: str | None = None,
     metrics: Sequence[str] | None = None,
+    checkpoint: Path | None = None,
 ) -> Outcome:
     """Fit a model of the catalogue on a split's training part and judge it on the test part."""
     estimator = make_estimator(model, settings or {}, seed=seed, device=device)
-    seconds = fit(estimator, split)
+    seconds = fit(estimator, split, checkpoint)
     return Outcome(model, estimator, seconds, judge(estimator, split.test, metrics))
 
 

@@ -1,4 +1,4 @@
-"""Adapters that give other libraries' recommenders our face, so that one runner judges all on the same split.
+"""Adapters that give other libraries' models our face, so that one runner judges all on the same split.
 
     pip install 'gossamer[bench]'
 
@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +22,11 @@ from threadpoolctl import threadpool_limits
 
 from gossamer.core.protocols import Recommendations
 from gossamer.core.topk import batch_rows, top_n
+from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_token
+from gossamer.metrics.topic_likelihood import lda_bounds
 from gossamer.runner.specs import PEER_PREFIX
 
 
@@ -156,15 +160,113 @@ class IrspackSLIM(_Irspack):
         self.arguments = {"alpha": alpha, "l1_ratio": l1_ratio, "n_iter": n_iter}
 
 
-PEERS: dict[str, type[Peer]] = {
+class TopicPeer(ABC):
+    """Another library's LDA behind `fit` and `evaluate`, judged by our bound from its topics and its prior alone.
+
+    Libraries stop their own inference when they like and add up other things, so their perplexities do not compare.
+    `lda_bounds` infers each document to the end; as that is refined inference, both names have its value.
+    """
+
+    library: str
+    topics_: np.ndarray
+    prior_: np.ndarray
+
+    def fit(self, data: Counts, validation: Counts | None = None) -> Self:
+        """Fit on counts; peers choose nothing on validation data."""
+        del validation
+        with threadpool_limits(1, user_api="blas"):
+            topics, prior = self._learn(sparse.csr_matrix(data.matrix, copy=True))
+        self.topics_ = np.asarray(topics, dtype=np.float64)
+        self.topics_ /= self.topics_.sum(axis=1, keepdims=True)
+        self.prior_ = np.asarray(prior, dtype=np.float64)
+        return self
+
+    def evaluate(self, data: Counts) -> dict[str, float]:
+        """Return the perplexity per document and per token of documents that have words."""
+        lengths = np.asarray(data.matrix.sum(axis=1), dtype=np.float64)
+        has_words = lengths > 0
+        bounds, lengths = lda_bounds(data.matrix[has_words], self.topics_, self.prior_), lengths[has_words]
+        found = {
+            "document": perplexity_per_document(bounds, lengths),
+            "token": perplexity_per_token(bounds, lengths),
+        }
+        return {f"perplexity_{per}_{how}": found[per] for per in found for how in ("amortised", "refined")}
+
+    @abstractmethod
+    def _learn(self, matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Fit the library's model; return its topics (K × V, of any scale) and the prior of a document's topics (K)."""
+
+
+class SklearnLDA(TopicPeer):
+    """`sklearn.decomposition.LatentDirichletAllocation`, variational, with its online updates by default."""
+
+    library = "scikit-learn"
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 50,
+        doc_topic_prior: float | None = None,
+        topic_word_prior: float | None = None,
+        learning_method: str = "online",
+        batch_size: int = 500,
+        max_iter: int = 20,
+        random_state: int = 0,
+    ) -> None:
+        self.arguments = {
+            "n_components": n_components,
+            "doc_topic_prior": doc_topic_prior,
+            "topic_word_prior": topic_word_prior,
+            "learning_method": learning_method,
+            "batch_size": batch_size,
+            "max_iter": max_iter,
+            "random_state": random_state,
+        }
+
+    def _learn(self, matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        model = require("sklearn.decomposition").LatentDirichletAllocation(**self.arguments)
+        model.fit(matrix)
+        return model.components_, np.full(model.n_components, model.doc_topic_prior_)
+
+
+class TomotopyLDA(TopicPeer):
+    """`tomotopy.LDAModel`, collapsed Gibbs sampling that learns the prior; one worker, or seeds mean nothing."""
+
+    library = "tomotopy"
+
+    def __init__(
+        self, *, k: int = 50, alpha: float = 0.1, eta: float = 0.01, iterations: int = 1000, random_state: int = 0
+    ) -> None:
+        self.arguments = {"k": k, "alpha": alpha, "eta": eta, "seed": random_state}
+        self.iterations = iterations
+
+    def _learn(self, matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        model = require("tomotopy").LDAModel(**self.arguments)
+        names = np.array([str(term) for term in range(matrix.shape[1])])
+        for begin, end in pairwise(matrix.indptr):
+            if end > begin:
+                repeats = matrix.data[begin:end].astype(np.int64)
+                model.add_doc(np.repeat(names[matrix.indices[begin:end]], repeats).tolist())
+        model.train(self.iterations, workers=1)
+        # What it gives is counts + eta; of a term that no document has, it knows nothing.
+        topics = np.full((model.k, matrix.shape[1]), float(model.eta))
+        known = np.array([int(name) for name in model.used_vocabs])
+        for topic in range(model.k):
+            topics[topic, known] = model.get_topic_word_dist(topic, normalize=False)
+        return topics, np.asarray(model.alpha)
+
+
+PEERS: dict[str, type[Peer | TopicPeer]] = {
     "implicit-als": ImplicitALS,
     "irspack-ease": IrspackEASE,
     "irspack-ials": IrspackIALS,
     "irspack-slim": IrspackSLIM,
+    "sklearn-lda": SklearnLDA,
+    "tomotopy-lda": TomotopyLDA,
 }
 
 
-def find(name: str) -> type[Peer]:
+def find(name: str) -> type[Peer | TopicPeer]:
     """Return the adapter of a peer."""
     if name not in PEERS:
         raise ValueError(f"peer must be one of {', '.join(PEERS)}, got {name!r}")

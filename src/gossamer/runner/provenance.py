@@ -9,9 +9,12 @@ from typing import Any
 
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
-from gossamer.runner.source import Division, make_split, open_data
+from gossamer.data.readers.counted_documents import has_nameless_columns
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 from gossamer.runner.tasks import data_for
+from gossamer.runner.terms import over_terms
 
 logger = logging.getLogger(__name__)
 
@@ -51,15 +54,18 @@ def read_origin(config: Mapping[str, Any]) -> Origin:
         ) from None
 
 
-def open_origin(config: Mapping[str, Any], name: str | None = None) -> tuple[Origin, Any]:
+def open_origin(
+    config: Mapping[str, Any], name: str | None = None, terms: Vocabulary | None = None
+) -> tuple[Origin, Any]:
     """Open the data of an artifact, or the data called `name`, filtered as the training data were.
 
-    Data that are no longer what the model was trained on are used, with a warning.
+    Data that are no longer what the model was trained on are used, with a warning. Documents that are counted come over
+    the model's `terms`.
     """
     origin = read_origin(config)
     if _is_other(origin, name):
-        other = data_for([origin.model], replace(origin.data, name=str(name), options={}))
-        return replace(origin, data=other, fingerprint=None), open_data(other)
+        other = data_for([origin.model], _like(origin.data, str(name)))
+        return replace(origin, data=other, fingerprint=None), over_terms(open_data(other), terms, other.name)
     data = open_data(origin.data, origin.split)
     if origin.fingerprint is not None and data.fingerprint() != origin.fingerprint:
         logger.warning(
@@ -67,18 +73,33 @@ def open_origin(config: Mapping[str, Any], name: str | None = None) -> tuple[Ori
             "learned from may be among what is held out",
             origin.data.name,
         )
+        data = over_terms(data, terms, origin.data.name)
     return origin, data
 
 
-def reopen(config: Mapping[str, Any], name: str | None = None) -> tuple[Origin, Any, Division]:
+def reopen(
+    config: Mapping[str, Any], name: str | None = None, terms: Vocabulary | None = None
+) -> tuple[Origin, Any, Division]:
     """Open the data of an artifact, or the data called `name`, and divide them as the training data were divided.
 
     Other documents than those of the artifact are not divided: the model has seen none of them, and all are test data.
     """
-    origin, data = open_origin(config, name)
+    origin, data = open_origin(config, name, terms)
     if _is_other(read_origin(config), name) and not isinstance(data, Interactions):
         return origin, data, Parts(data[:0], None, data, {"kind": "whole"})
     return origin, data, make_split(data, origin.split)
+
+
+def _like(spec: DataSpec, name: str) -> DataSpec:
+    """Return what was said of the training data for the data called `name`, where it means something there.
+
+    How words are cut out of texts belongs to the model; which of them count, its own vocabulary says.
+    """
+    if not is_file(name):
+        return replace(spec, name=name, options={})
+    if has_nameless_columns(name):
+        return replace(spec, name=name, options={}, columns={})
+    return replace(spec, name=name, options={key: spec.options[key] for key in ("pattern",) if key in spec.options})
 
 
 def _is_other(origin: Origin, name: str | None) -> bool:

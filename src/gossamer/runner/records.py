@@ -11,6 +11,7 @@ from typing import Any
 from gossamer.core.atomic import replacing_file
 from gossamer.persistence.strict_json import canonical_json, parse_json, plain_json
 from gossamer.runner.experiment import Experiment, Row
+from gossamer.runner.per_user import PerUser
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Record:
     `seconds` is the wall time of fitting the chosen settings once, `peak_rss_bytes` the largest resident memory of the
     row's own process from the moment the data were loaded and split. `standard_error` is over users. `code` is
     a hash of the source behind the row and of what the experiment says about it: a record is repeated when it changes.
+    `per_user` is there where the experiment compares rows user by user.
     """
 
     experiment: str
@@ -43,6 +45,7 @@ class Record:
     paper: dict[str, float]
     peer: dict[str, float]
     code: str
+    per_user: PerUser | None = None
 
 
 def record_path(experiment: Experiment, row: Row, seed: int) -> Path:
@@ -53,8 +56,14 @@ def record_path(experiment: Experiment, row: Row, seed: int) -> Path:
 def write_record(record: Record, path: Path) -> None:
     """Write a record, all at once or not at all."""
     content = plain_json("record", asdict(record))
+    assert isinstance(content, dict)
+    per_user = content.pop("per_user")
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    if per_user is not None:  # a thousand users on one line, not on a thousand
+        line = json.dumps(per_user, separators=(",", ":"))
+        text = text.removesuffix("\n}") + f',\n  "per_user": {line}\n}}'
     with replacing_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_record(path: Path) -> Record:
@@ -62,10 +71,12 @@ def read_record(path: Path) -> Record:
     try:
         content = parse_json(path.read_bytes())
         known = {entry.name for entry in fields(Record)}
-        if not isinstance(content, dict) or set(content) != known:
-            keys = set(content) if isinstance(content, dict) else set()
-            raise ValueError(f"it must have the keys of a record, got {sorted(keys ^ known)} missing or unknown")
-        return Record(**content)  # type: ignore[arg-type]
+        required = known - {"per_user"}
+        if not isinstance(content, dict) or set(content) not in (required, known):
+            keys = set(content) - {"per_user"} if isinstance(content, dict) else set()
+            raise ValueError(f"it must have the keys of a record, got {sorted(keys ^ required)} missing or unknown")
+        per_user = PerUser.from_json(content.pop("per_user")) if "per_user" in content else None
+        return Record(**content, per_user=per_user)  # type: ignore[arg-type]
     except ValueError as error:
         raise ValueError(f"{path} is not a result record: {error}; remove it and run the row again") from error
 
@@ -87,4 +98,6 @@ def spec_hash(experiment: Experiment, row: Row, source: str) -> str:
         "search": search,
         "source": source,
     }
+    if experiment.paired is not None:  # what it keeps; whom it is compared with decides no number
+        said["paired"] = experiment.paired.metric
     return hashlib.sha256(canonical_json(plain_json("row", said)).encode()).hexdigest()

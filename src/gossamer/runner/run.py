@@ -16,7 +16,8 @@ from gossamer.core.progress import progress_is_shown, show_progress
 from gossamer.runner import machine, peers
 from gossamer.runner.estimators import family_of, make_estimator
 from gossamer.runner.experiment import Experiment, Row
-from gossamer.runner.measure import fit, measure
+from gossamer.runner.measure import Measured, fit, measure
+from gossamer.runner.per_user import PerUser
 from gossamer.runner.records import Record, read_record, record_path, spec_hash, write_record
 from gossamer.runner.search import choose
 from gossamer.runner.source import Division, is_file, make_split, open_data
@@ -62,6 +63,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
         paper=row.paper,
         peer=row.peer,
         code=code,
+        per_user=_per_user(experiment, split, measured),
     )
 
 
@@ -109,6 +111,14 @@ def run_in_own_process(experiment: Experiment, row: Row, seed: int) -> Record:
 def show_progress_here(shown: bool) -> None:
     """Switch progress on for the rest of this process: context variables do not cross into a new one."""
     show_progress(shown).__enter__()
+
+
+def _per_user(experiment: Experiment, split: Division, measured: Measured) -> PerUser | None:
+    if experiment.paired is None:
+        return None
+    assert measured.ranking is not None  # the metric is one of ranking
+    metric = experiment.paired.metric
+    return PerUser.keep(metric, split.test, measured.ranking.per_user[metric])
 
 
 def _searched(row: Row, seed: int, split: Division) -> tuple[dict[str, Any], dict[str, Any] | None]:

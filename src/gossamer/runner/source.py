@@ -10,10 +10,12 @@ import numpy as np
 
 from gossamer import datasets
 from gossamer.core.checks import check_choice
+from gossamer.data.counts import Counts
 from gossamer.data.filters import filter_min_counts, keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions, Split
 from gossamer.data.parts import Parts
-from gossamer.data.readers import read_documents, read_interactions
+from gossamer.data.readers import read_counted_documents, read_documents, read_interactions
+from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.sentences import Sentences
 from gossamer.data.splits import (
     split_documents,
@@ -22,13 +24,15 @@ from gossamer.data.splits import (
     split_random,
     split_user_time,
     split_users,
+    split_users_fold,
 )
 from gossamer.data.splits.documents import find_repeats
 from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
 
 Division: TypeAlias = Split | Parts  # interactions held out of users, or documents in parts
 
-FILE_FORMS = {Interactions: "interactions", Sentences: "sentences"}  # what a file can be read as
+FILE_FORMS = {Interactions: "interactions", Sentences: "sentences", Counts: "counts"}  # what a file can be read as
+COUNTING_OPTIONS = ("vocabulary", "max_terms", "min_documents", "pattern")
 
 _SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
@@ -73,8 +77,9 @@ def open_data(spec: DataSpec, split: SplitSpec | None = None) -> Any:
 def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
     """Divide data as the spec says; its own seed, where it has one, is used rather than `seed`.
 
-    "none" holds nothing out: everything is training data, as for a model that goes into service. "rows" and "given" are
-    for documents, the others for interactions.
+    "user-folds" takes the seed for the number of the fold: the folds themselves are always the same, so that seeds
+    0 to num_folds − 1 of an experiment test every user once. "none" holds nothing out: everything is training data, as
+    for a model that goes into service. "rows" and "given" are for documents, the others for interactions.
     """
     random_state = seed if spec.seed is None else spec.seed
     if spec.kind == "given":
@@ -94,12 +99,18 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
         return Split(data, None, HeldOut(data, nothing), {"kind": "none"})
     if spec.kind == "global-time":  # nothing in it is random
         return split_global_time(data, **spec.arguments)
+    if spec.kind == "user-folds":
+        return split_users_fold(data, random_state, **spec.arguments)
     return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
 
 
-def _read_file(spec: DataSpec) -> Interactions | Sentences:
+def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts:
     options = dict(spec.options)
-    form = check_choice("form", options.pop("form", "interactions"), FILE_FORMS.values())
+    usual = "counts" if has_nameless_columns(spec.name) else "interactions"
+    form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())
+    if form == "counts":
+        check_keys("a file of counts", options, COUNTING_OPTIONS, noun="option")
+        return read_counted_documents(spec.name, columns=spec.columns or None, **options)
     if form == "sentences":
         check_keys("a file of sentences", options, ["max_words", "min_count"], noun="option")
         return read_documents(spec.name, columns=spec.columns or None, **options)

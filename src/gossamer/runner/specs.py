@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.metrics.ranking import parse_metric
 
 PEER_PREFIX = "peer."
 
@@ -15,6 +16,7 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "users": ("num_valid", "num_test", "fold_in"),
     "random": ("fractions",),
     "user-time": ("fractions",),
+    "user-folds": ("num_folds", "num_valid", "fold_in"),
     "global-time": ("fractions", "cutoffs"),
     "rows": ("fractions",),
     "given": ("valid_fraction",),
@@ -114,6 +116,28 @@ class SearchSpec:
         if values.get("trials", combinations) != combinations:
             raise ValueError(f"trials must be {combinations}, the size of the grid, got {values['trials']!r}")
         return cls(kind, values["metric"], dict(space), combinations)
+
+
+@dataclass(frozen=True)
+class PairedSpec:
+    """Which ranking metric is compared user by user, and the row that all others are compared with."""
+
+    metric: str
+    against: str
+
+    @property
+    def column(self) -> str:
+        """What a table calls the difference."""
+        return f"{self.metric} − {self.against}"
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], metrics: Sequence[str], rows: Sequence[str]) -> PairedSpec:
+        """Build from the table `paired` of an experiment that has these metrics and rows."""
+        check_keys("paired", values, cls.__dataclass_fields__, required=list(cls.__dataclass_fields__))
+        metric = check_choice("paired.metric", values["metric"], metrics)
+        if "@" not in metric or not parse_metric(metric).is_per_user:
+            raise ValueError(f"paired.metric must have a value per user, as ndcg@100 has, got {metric!r}")
+        return cls(metric, check_choice("paired.against", values["against"], rows))
 
 
 def check_keys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from gossamer.runner.experiment import Experiment, Row
 from gossamer.runner.measure import SIZE_METRICS
+from gossamer.runner.paired import difference_to_reference
 from gossamer.runner.peers import libraries
 from gossamer.runner.records import Record
 from gossamer.runner.search import lower_is_better
@@ -23,13 +25,15 @@ def table_frame(experiment: Experiment, records: Sequence[Record]) -> pl.DataFra
     """Return one line per row that has records or published numbers, in the order of the experiment file.
 
     Each metric has its mean over seeds, `± <metric>` (the standard deviation over seeds; of a single seed the standard
-    error over users) and, where somebody publishes a number, `<metric> (paper)` and `<metric> (peer)`.
+    error over users) and, where somebody publishes a number, `<metric> (paper)` and `<metric> (peer)`. Where the
+    experiment is paired, `<metric> − <row>` is the mean difference to that row over all users and
+    `± <metric> − <row>` its paired standard error.
     """
     lines = []
     for row in experiment.rows:
         runs = [record for record in records if record.row == row.name]
         if runs or row.paper or row.peer:
-            lines.append(_line(experiment, row, runs))
+            lines.append(_line(experiment, row, runs) | _difference(experiment, row, records))
     return pl.DataFrame(lines, schema=_schema(experiment), orient="row")
 
 
@@ -57,6 +61,8 @@ def _schema(experiment: Experiment) -> dict[str, type[pl.DataType]]:
         for source in ("paper", "peer"):
             if any(metric in getattr(row, source) for row in experiment.rows):
                 columns[f"{metric} ({source})"] = pl.Float64
+        if experiment.paired is not None and metric == experiment.paired.metric:
+            columns |= {experiment.paired.column: pl.Float64, f"± {experiment.paired.column}": pl.Float64}
     return columns | {"seconds": pl.Float64, "peak_rss_bytes": pl.Int64}
 
 
@@ -79,6 +85,15 @@ def _line(experiment: Experiment, row: Row, runs: Sequence[Record]) -> dict[str,
     line["seconds"] = statistics.fmean(run.seconds for run in runs) if runs else None
     line["peak_rss_bytes"] = max((run.peak_rss_bytes for run in runs), default=None)
     return {name: line.get(name) for name in _schema(experiment)}
+
+
+def _difference(experiment: Experiment, row: Row, records: Sequence[Record]) -> dict[str, float | None]:
+    difference = difference_to_reference(experiment, row, records)
+    if experiment.paired is None or difference is None:
+        return {}
+    column = experiment.paired.column
+    named = {column: difference.mean, f"± {column}": difference.standard_error}
+    return {name: value if math.isfinite(value) else None for name, value in named.items()}  # of one user, or of none
 
 
 def table_cells(
@@ -115,7 +130,8 @@ def _cell(column: str, value: float | str | None, spread: float | None) -> str:
         return f"{value:,.0f}"
     if column == "seconds":
         return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
-    return f"{value:.4f}" + (f" ± {spread:.4f}" if spread is not None else "")
+    sign = "+" if " − " in column else ""  # a difference shows its sign
+    return f"{value:{sign}.4f}" + (f" ± {spread:.4f}" if spread is not None else "")
 
 
 def rich_table(experiment: Experiment, records: Sequence[Record]) -> Table:
@@ -153,13 +169,15 @@ def _markdown_line(cells: Sequence[str]) -> str:
 
 
 def footnote(experiment: Experiment, records: Sequence[Record]) -> str:
-    """Say what ± means, what was measured when, and the command that does it again."""
+    """Say what each ± means, what was measured when, and the command that does it again."""
     command = f"`gossamer reproduce {experiment.name}`"
     if not records:
         return f"Not run yet: {command}."
     several = max(len({record.seed for record in records if record.row == row.name}) for row in experiment.rows) > 1
     has_errors = any(record.standard_error for record in records)
     spread = "± standard deviation over seeds; " if several else "± standard error over users; " if has_errors else ""
+    if experiment.paired is not None:
+        spread += f"{experiment.paired.column} ± paired standard error over all users; "
     commits = sorted({(record.commit or "unknown")[:10] + ("+" if record.dirty else "") for record in records})
     cores = sorted({str(record.machine.get("cores")) for record in records})
     return (

@@ -9,6 +9,7 @@ from typing import Any
 
 from gossamer import datasets
 from gossamer.data import Counts, Interactions, LabelledArrays, Sentences, Sequences
+from gossamer.data.parts import Parts
 from gossamer.runner.estimators import find_class
 from gossamer.runner.source import FILE_FORMS, is_file
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -23,12 +24,26 @@ def container_of(estimator: Any) -> type:
     >>> container_of(find_class("ease")).__name__
     'Interactions'
     """
+    return _containers_of(estimator)[0]
+
+
+def check_container(model: str, data: Any, name: str) -> None:
+    """Refuse data of another kind than the model is fitted on, before anybody tries to divide them."""
+    kind = type(data.train if isinstance(data, Parts) else data)
+    wanted = _containers_of(find_class(model))
+    if kind in CONTAINERS and kind not in wanted:
+        raise ValueError(
+            f"data must be {' or '.join(cls.__name__ for cls in wanted)} for {model}, got {kind.__name__} from {name!r}"
+        )
+
+
+def _containers_of(estimator: Any) -> list[type]:
     cls = estimator if isinstance(estimator, type) else type(estimator)
     hint = typing.get_type_hints(cls.fit)["data"]  # type: ignore[attr-defined]
-    for container in (hint, *typing.get_args(hint)):
-        if container in CONTAINERS:
-            return typing.cast(type, container)
-    raise TypeError(f"{cls.__name__}.fit must be annotated with one of the containers, got {hint}")
+    found = [container for container in (hint, *typing.get_args(hint)) if container in CONTAINERS]
+    if not found:
+        raise TypeError(f"{cls.__name__}.fit must be annotated with one of the containers, got {hint}")
+    return found
 
 
 def task_of(estimator: Any) -> str:

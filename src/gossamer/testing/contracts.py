@@ -11,68 +11,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from gossamer.core.protocols import Explainer, Predictor, Recommender, Sampler
-from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.core.protocols import Explainer, Predictor, Recommender, Sampler, Transformer
+from gossamer.data.counts import Counts
+from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.persistence import Persistable, read_artifact
-
-BLOCK_USERS, BLOCK_ITEMS = 12, 6
-
-
-def two_blocks() -> HeldOut:
-    """Return planted data with one right answer: two groups, each with items of its own, one item of each user missing.
-
-    Users 0 … 11 take items "a0" … "a5", the others "b0" … "b5"; the target is the item that the user left out. Ratings
-    are 4 for half of each group and 2 for the other half, so that a user's bias is all there is to learn from them.
-    """
-    users, items, targets = [], [], []
-    for user in range(2 * BLOCK_USERS):
-        group = "ab"[user // BLOCK_USERS]
-        missing = user % BLOCK_ITEMS
-        users += [f"user {user}"] * (BLOCK_ITEMS - 1)
-        items += [f"{group}{item}" for item in range(BLOCK_ITEMS) if item != missing]
-        targets.append(f"{group}{missing}")
-    names = [f"user {user}" for user in range(2 * BLOCK_USERS)]
-    user_ids = Vocabulary(names)
-    item_ids = Vocabulary([f"{group}{item}" for group in "ab" for item in range(BLOCK_ITEMS)])
-    rating = {name: 4.0 if user % 2 else 2.0 for user, name in enumerate(names)}
-    return HeldOut(
-        Interactions.from_pairs(users, items, [rating[user] for user in users], user_ids=user_ids, item_ids=item_ids),
-        Interactions.from_pairs(names, targets, [rating[user] for user in names], user_ids=user_ids, item_ids=item_ids),
-    )
-
-
-def two_topics() -> Parts:
-    """Return planted texts with one right answer: two topics, each with words of its own among words of both.
-
-    A text is a circle of its topic's six words with "and" between them, begun at any of them: the topic follows from
-    any word, and the next word from the one before.
-    """
-    texts, topics = [], []
-    for number in range(48):
-        topic = "ab"[number % 2]
-        words = [f"{topic}{(number // 2 + place) % 6}" for place in range(4)]
-        texts.append(" and ".join(words))
-        topics.append(topic)
-    data = build_sentences(texts, end=".", labels=topics)
-    return Parts(data[:36], data[36:42], data[42:])
+from gossamer.testing.right_answers import BLOCK_ITEMS, BLOCK_USERS, two_blocks
+from gossamer.testing.right_answers import two_themes as two_themes
+from gossamer.testing.right_answers import two_topics as two_topics
 
 
 @dataclass(frozen=True)
 class Case:
-    """An estimator to hold to the contracts, and the data to do it with: interactions held out, or texts in parts.
+    """An estimator to hold to the contracts, and data to do it with: interactions held out, texts or counts in parts.
 
-    `is_personal` is False for models that give everyone the same answer, and so cannot know the planted one.
+    `is_personal` is False for models that give everyone the same answer, and so cannot know the planted one. `strange`
+    returns data of a kind that the estimator must refuse.
     """
 
     estimator: Any
     data: Callable[[], Any] = two_blocks
     is_personal: bool = True
+    strange: Callable[[], Any] = lambda: np.eye(3)
 
     def fresh(self) -> Any:
         """Return an unfitted copy of the estimator."""
@@ -99,7 +65,10 @@ Check = Callable[[Case], None]
 def checks_for(case: Case) -> list[Check]:
     """Return the contracts that apply, by what the estimator can do."""
     checks = list(_OF_ESTIMATORS)
-    of_protocols = _OF_TEXT_PROTOCOLS if isinstance(case.data(), Parts) else _OF_PROTOCOLS
+    data = case.data()
+    of_protocols = _OF_TEXT_PROTOCOLS if isinstance(data, Parts) else _OF_PROTOCOLS
+    if isinstance(data, Parts) and isinstance(data.train, Counts):
+        of_protocols = _OF_COUNT_PROTOCOLS
     for protocol, more in of_protocols.items():
         if isinstance(case.estimator, protocol):
             checks += more
@@ -125,8 +94,9 @@ def bad_arguments_are_named(case: Case) -> None:
 
 def wrong_data_is_refused(case: Case) -> None:
     """Data of another kind is a ValueError that says what was expected."""
-    message = _message_of(ValueError, case.fresh().fit, np.eye(3))
-    assert re.match(r"data must be \w+, got ndarray", message), message
+    strange = case.strange()
+    message = _message_of(ValueError, case.fresh().fit, strange)
+    assert re.match(rf"data must be \w+, got {type(strange).__name__}", message), message
 
 
 def fit_returns_self_and_changes_no_argument(case: Case) -> None:
@@ -149,6 +119,7 @@ def unfitted_use_is_explained(case: Case) -> None:
         "evaluate": (held_out,),
         "explain": (),
         "sample": (1,),
+        "transform": (case.training(),),
     }
     for name, arguments in uses.items():
         if hasattr(case.estimator, name):
@@ -316,6 +287,47 @@ def samples_are_of_the_kind(case: Case) -> None:
     np.testing.assert_array_equal(drawn.tokens, model.sample(3, random_state=1).tokens)
 
 
+def codes_tell_themes_apart(case: Case) -> None:
+    """A document's code, finite also for an empty document, is nearest to that of a document of the same theme."""
+    data = case.data()
+    model = case.fitted()
+    known, new = model.transform(data.train), model.transform(data.test)
+    distances = np.square(new[:, None, :] - known[None, :, :]).sum(axis=2)
+    np.testing.assert_array_equal(data.train.labels[distances.argmin(axis=1)], data.test.labels)
+    empty = Counts(sparse.csr_array((2, len(data.train.terms))), data.train.terms)
+    assert model.transform(empty).shape == (2, new.shape[1])
+    assert np.isfinite(model.transform(empty)).all()
+
+
+def term_lists_are_well_formed(case: Case) -> None:
+    """A document is recommended terms of its theme; lists are best first, without repeats or terms it has."""
+    data = case.held_out()
+    num_terms = len(data.terms)
+    model = case.fitted()
+    first = model.recommend(data, n=1)
+    if case.is_personal:
+        wanted = [data.label_names[label] for label in data.labels]
+        assert [str(data.terms[term])[0] for term in first.items[:, 0]] == wanted
+    answer = model.recommend(data, n=num_terms + 1)
+    for items, scores, row in zip(answer.items, answer.scores, data.matrix.toarray(), strict=True):
+        unseen = np.flatnonzero(row == 0)
+        np.testing.assert_array_equal(np.sort(items[: len(unseen)]), unseen)
+        assert (items[len(unseen) :] == -1).all()
+        assert (np.diff(scores[: len(unseen)]) <= 0).all()
+    assert _message_of(ValueError, model.recommend, data, 0).startswith("n must be")
+
+
+def samples_are_counts(case: Case) -> None:
+    """`sample` returns as many new documents as asked for, over the same terms, the same ones for the same seed."""
+    model = case.fitted()
+    drawn = model.sample(5, random_state=1)
+    assert len(drawn) == 5
+    assert drawn.terms == case.training().terms
+    assert (drawn.matrix.sum(axis=1) > 0).all()
+    assert drawn.fingerprint() == model.sample(5, random_state=1).fingerprint()
+    assert _message_of(ValueError, model.sample, 0).startswith("n must be")
+
+
 _OF_ESTIMATORS: list[Check] = [
     constructor_is_configuration,
     bad_arguments_are_named,
@@ -342,6 +354,13 @@ _OF_TEXT_PROTOCOLS: dict[type, list[Check]] = {
     Persistable: _OF_PROTOCOLS[Persistable],
     Predictor: [planted_class_is_predicted],
     Sampler: [samples_are_of_the_kind],
+    Explainer: _OF_PROTOCOLS[Explainer],
+}
+_OF_COUNT_PROTOCOLS: dict[type, list[Check]] = {
+    Persistable: _OF_PROTOCOLS[Persistable],
+    Transformer: [codes_tell_themes_apart],
+    Recommender: [term_lists_are_well_formed],
+    Sampler: [samples_are_counts],
     Explainer: _OF_PROTOCOLS[Explainer],
 }
 

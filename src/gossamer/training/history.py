@@ -32,8 +32,8 @@ class EarlyStopping:
     """Watches one named value per epoch and says when `patience` epochs have passed without a better one.
 
     >>> watch = EarlyStopping("loss", "min", patience=2)
-    >>> [watch.is_best(0, {"loss": 1.0}), watch.is_best(1, {"loss": 2.0}), watch.is_over(1), watch.is_over(2)]
-    [True, False, False, True]
+    >>> watch.is_best(0, {"loss": 1.0}), watch.is_best(1, {"loss": 2.0}), watch.is_over(1), watch.is_over(2)
+    (True, False, False, True)
     """
 
     def __init__(self, monitor: str, mode: str = "min", patience: int | None = None) -> None:

@@ -24,7 +24,7 @@ class ProximalSGD(ProximalOptimiser):
     >>> optimiser = ProximalSGD([weight], lr=0.1, l1=1.0)
     >>> weight.grad = torch.zeros(2)
     >>> optimiser.step()
-    >>> [round(value, 3) for value in weight.tolist()]
+    >>> print([round(value, 3) for value in weight.tolist()])
     [0.9, 0.0]
     """
 

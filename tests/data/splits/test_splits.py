@@ -15,6 +15,7 @@ from gossamer.data.splits import (
     split_rows,
     split_user_time,
     split_users,
+    split_users_fold,
     split_users_folds,
 )
 
@@ -42,6 +43,8 @@ def test_mistakes_are_named() -> None:
         (lambda: split_users(data, 1.5, 5), "num_valid must be a finite number > 0 and < 1, got 1.5"),
         (lambda: split_users(data, fold_in=1.0), "fold_in must be a finite number > 0 and < 1, got 1.0"),
         (lambda: split_users_folds(data, 1), "num_folds must be an integer >= 2"),
+        (lambda: split_users_fold(data, 5, 5), "fold must be an integer >= 0 and <= 4, got 5"),
+        (lambda: split_users_fold(data, 0, 1), "num_folds must be an integer >= 2"),
         (lambda: split_users_folds(data, 2, num_valid=30), "num_valid must leave training users in every fold"),
         (
             lambda: split_user_time(Interactions.from_pairs([0, 1], [0, 1])),

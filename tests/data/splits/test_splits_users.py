@@ -20,6 +20,7 @@ from split_samples import (
 from gossamer.data import Interactions, Split
 from gossamer.data.splits import (
     split_users,
+    split_users_fold,
     split_users_folds,
 )
 
@@ -71,6 +72,16 @@ def test_folds_test_every_user_once() -> None:
         trains.append(split.train.fingerprint())
     assert sorted(tested) == sorted(data.users)
     assert trains == [split.train.fingerprint() for split in split_users_folds(data, 4, num_valid=3, random_state=7)]
+
+
+def test_one_fold_is_that_of_all_folds() -> None:
+    data = planted()
+    for number, expected in enumerate(split_users_folds(data, 3, num_valid=4, fold_in=0.5, random_state=2)):
+        split = split_users_fold(data, number, 3, num_valid=4, fold_in=0.5, random_state=2)
+        assert split.description == expected.description
+        assert split.train.fingerprint() == expected.train.fingerprint()
+        assert split.test.history.fingerprint() == expected.test.history.fingerprint()
+        assert split.test.target.fingerprint() == expected.test.target.fingerprint()
 
 
 def test_folds_do_not_depend_on_what_happens_between_them() -> None:

@@ -45,7 +45,7 @@ def test_scores_do_not_depend_on_how_users_are_batched(monkeypatch: pytest.Monke
     history: Interactions = two_blocks().history
     model = EASE(regularization=1.0).fit(history)
     whole = model.recommend(history, n=5)
-    monkeypatch.setattr("gossamer.models.linear.ranking.batch_rows", lambda _: 7)
+    monkeypatch.setattr("gossamer.models.item_ranker.batch_rows", lambda _: 7)
     parts = model.recommend(history, n=5)
     np.testing.assert_array_equal(whole.items, parts.items)
     np.testing.assert_array_equal(whole.scores, parts.scores)

@@ -39,34 +39,52 @@ def read_documents(
     `split_words` cuts them. Of a .txt file every line is a sentence, words are what spaces separate, and `<eos>` ends
     each sentence. Text files may be gzipped.
     """
-    ending = Path(source).with_suffix("").suffix if Path(source).suffix.lower() == ".gz" else Path(source).suffix
-    if ending.lower() == ".txt":
+    if plain_ending(source) == ".txt":
         if columns:
             raise ValueError(
                 f"columns must be left out for {file_name(source)}, whose lines are texts, got {columns!r}"
             )
         return read_sentences(source, max_words=max_words, min_count=min_count, end=END)
-    table = _open_json_lines(source) if ending.lower() in (".jsonl", ".ndjson") else open_table(source)
+    table = open_document_table(source)
     roles = find_roles(table, columns, USUAL_NAMES, required=("text",))
-    texts: list[str] = []
-    labels: list[str] = []
-    for chunk in table.chunks(list(roles.values())):
-        frame = chunk.frame.cast(pl.String)
-        texts += frame[roles["text"]].fill_null("").to_list()
-        if "label" in roles:
-            missing = frame[roles["label"]].is_null()
-            if missing.any():
-                raise chunk.fault(int(missing.arg_max() or 0), roles["label"], "a class")
-            labels += frame[roles["label"]].to_list()
-    if not texts:
-        raise ValueError(f"{table.name} must have at least one document, got none")
+    read = read_text_columns(table, roles)
     return build_sentences(
-        texts,
+        read["text"],
         max_words=max_words,
         min_count=min_count,
         tokenizer=split_words,
-        labels=labels if "label" in roles else None,
+        labels=read.get("label"),
     )
+
+
+def open_document_table(source: FilePath) -> Table:
+    """Open a table of documents by its ending: any that `open_table` knows, or JSON lines."""
+    return _open_json_lines(source) if plain_ending(source) in (".jsonl", ".ndjson") else open_table(source)
+
+
+def plain_ending(source: FilePath) -> str:
+    """Return a file's ending in lower case, that before `.gz` where it is gzipped.
+
+    >>> plain_ending("Mail.CSV.gz")
+    '.csv'
+    """
+    path = Path(source)
+    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def read_text_columns(table: Table, roles: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the columns of all roles as texts; a missing text is an empty one, any other missing value a fault."""
+    read: dict[str, list[str]] = {role: [] for role in roles}
+    for chunk in table.chunks(list(roles.values())):
+        frame = chunk.frame.cast(pl.String)
+        for role, column in roles.items():
+            missing = frame[column].is_null()
+            if role != "text" and missing.any():
+                raise chunk.fault(int(missing.arg_max() or 0), column, "a class" if role == "label" else "an id")
+            read[role] += frame[column].fill_null("").to_list()
+    if not read["text"]:
+        raise ValueError(f"{table.name} must have at least one document, got none")
+    return read
 
 
 def _open_json_lines(source: FilePath) -> Table:

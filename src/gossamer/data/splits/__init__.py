@@ -3,7 +3,7 @@
 from gossamer.data.splits.documents import split_documents, split_given
 from gossamer.data.splits.random import split_random, split_rows
 from gossamer.data.splits.time import split_global_time, split_user_time
-from gossamer.data.splits.users import split_users, split_users_folds
+from gossamer.data.splits.users import split_users, split_users_fold, split_users_folds
 
 __all__ = [
     "split_documents",
@@ -13,5 +13,6 @@ __all__ = [
     "split_rows",
     "split_user_time",
     "split_users",
+    "split_users_fold",
     "split_users_folds",
 ]

@@ -55,7 +55,7 @@ def split_rows(
     `stratify` cuts every class at the rounded fractions, so that the parts have the classes in equal proportion.
 
     >>> parts = split_rows(LabelledArrays(np.zeros((10, 2))), (0.7, 0.3))
-    >>> [len(part) for part in parts]
+    >>> print([len(part) for part in parts])
     [7, 3]
     """
     fractions = check_fractions(fractions, parts=tuple(range(2, len(tuple(fractions)) + 1)) or (2,))

@@ -65,6 +65,33 @@ def split_users_folds(
 
     `num_valid` users are taken from those that are not tested in the fold.
     """
+    folds = _draw_folds(interactions, num_folds, num_valid, fold_in, random_state)
+    return (_fold(interactions, *fold) for fold in folds)
+
+
+def split_users_fold(
+    interactions: Interactions,
+    fold: int,
+    num_folds: int = 5,
+    *,
+    num_valid: int | float = 0,
+    fold_in: float = 0.8,
+    random_state: RandomState = 0,
+) -> Split:
+    """Return split number `fold` of `split_users_folds`, without making the others."""
+    check_int("num_folds", num_folds, at_least=2)
+    check_int("fold", fold, at_least=0, at_most=num_folds - 1)
+    return _fold(interactions, *_draw_folds(interactions, num_folds, num_valid, fold_in, random_state)[fold])
+
+
+def _draw_folds(
+    interactions: Interactions,
+    num_folds: int,
+    num_valid: int | float,
+    fold_in: float,
+    random_state: RandomState,
+) -> list[tuple[int, np.ndarray, int, dict[str, Any]]]:
+    """Return the number, the test users, the seed and the settings of every fold."""
     count = interactions.num_users
     check_int("num_folds", num_folds, at_least=2, at_most=max(2, count))
     check_real("fold_in", fold_in, above=0, below=1)
@@ -76,10 +103,7 @@ def split_users_folds(
     # Drawn now: what a caller does with a shared generator between two folds must not change the folds.
     seeds = generator.integers(2**63, size=num_folds)
     settings = {"num_folds": num_folds, "num_valid": valid_count, "fold_in": fold_in, "seed": seed_of(random_state)}
-    return (
-        _fold(interactions, number, fold, int(seed), settings)
-        for number, (fold, seed) in enumerate(zip(folds, seeds, strict=True))
-    )
+    return [(number, fold, int(seed), settings) for number, (fold, seed) in enumerate(zip(folds, seeds, strict=True))]
 
 
 def _fold(interactions: Interactions, number: int, fold: np.ndarray, seed: int, settings: dict[str, Any]) -> Split:

@@ -15,8 +15,8 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.item_ranker import ItemRanker, values_of
 from gossamer.models.linear.least_squares import best_products, blas_on_one_thread, frequency_penalty, improve_rows
-from gossamer.models.linear.ranking import ItemRanker, values_of
 from gossamer.models.linear.step import ImplicitSweep, whole_data
 from gossamer.persistence import JSON, check_array
 from gossamer.training.loop import fit as train

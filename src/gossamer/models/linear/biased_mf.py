@@ -18,8 +18,8 @@ from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import evaluate_ratings
 from gossamer.metrics.size import count_values
+from gossamer.models.item_ranker import check_interactions
 from gossamer.models.linear.least_squares import predict_ratings
-from gossamer.models.linear.ranking import check_interactions
 from gossamer.models.linear.step import RatingSweep, whole_data
 from gossamer.persistence import JSON, Persistent, check_array, check_names
 from gossamer.training.loop import fit as train

@@ -13,8 +13,8 @@ from gossamer.core.checks import check_int
 from gossamer.core.topk import top_n
 from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.item_ranker import ItemRanker, values_of
 from gossamer.models.linear.functional import score_items
-from gossamer.models.linear.ranking import ItemRanker, values_of
 from gossamer.persistence import JSON, check_array, pack_csr, unpack_csr
 
 NUM_SIMILAR = 5

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gossamer.core.checks import check_int
 from gossamer.core.topk import top_n
 from gossamer.data.interactions import HeldOut, Interactions
-from gossamer.models.linear.ranking import ItemRanker, values_of
+from gossamer.models.item_ranker import ItemRanker, values_of
 
 
 class Popularity(ItemRanker):

@@ -6,9 +6,9 @@ from typing import Self
 
 from gossamer.core.checks import check_bool, check_int, check_real
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.models.item_ranker import values_of
 from gossamer.models.linear.functional import slim_weights
 from gossamer.models.linear.item_to_item import ItemToItem
-from gossamer.models.linear.ranking import values_of
 
 
 class SLIM(ItemToItem):

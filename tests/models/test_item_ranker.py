@@ -5,8 +5,8 @@ import pytest
 
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.item_ranker import values_of
 from gossamer.models.linear import EASE, Popularity
-from gossamer.models.linear.ranking import values_of
 from gossamer.testing.contracts import two_blocks
 
 
@@ -36,6 +36,15 @@ def test_held_out_data_in_another_order_of_items_measures_the_same():
     assert model.evaluate(other) == model.evaluate(held_out)
     assert other.over_items(model.items_).history.items == model.items_
     assert held_out.over_items(model.items_) is held_out
+
+
+def test_only_held_out_data_are_judged():
+    model = Popularity().fit(two_blocks().history)
+    with pytest.raises(ValueError, match=r"^data must be HeldOut, got Interactions; build it with HeldOut\("):
+        model.evaluate(two_blocks().history)  # type: ignore[arg-type]
+    untargeted = two_blocks().target.keep(np.zeros(two_blocks().target.nnz, dtype=bool))
+    with pytest.raises(ValueError, match=r"^data must have at least one target interaction, got 0$"):
+        model.evaluate(HeldOut(two_blocks().history, untargeted))
 
 
 def test_evaluation_has_the_three_usual_measures():

@@ -61,7 +61,8 @@ class ItemRanker(Persistent, BaseEstimator):
     def evaluate(self, data: HeldOut) -> dict[str, float]:
         """Return Recall@20, Recall@50 and NDCG@100 over users; a target that the model does not know is a miss."""
         check_is_fitted(self, "items_")
-        return evaluate_ranking(self.recommend, data.over_items(self.items_), METRICS).mean()
+        held_out = check_held_out("data", data).over_items(self.items_)
+        return evaluate_ranking(self.recommend, held_out, METRICS).mean()
 
     def _remember_items(self, data: Interactions, matrix: sparse.csr_array) -> None:
         """Keep the vocabulary, and the column sums that users without a history are answered with."""
@@ -101,6 +102,15 @@ def check_interactions(name: str, data: Any) -> Interactions:
         raise ValueError(
             f"{name} must be Interactions, got {type(data).__name__}; build it with Interactions.from_pairs"
         )
+    return data
+
+
+def check_held_out(name: str, data: Any) -> HeldOut:
+    """Return `data` if it is HeldOut with something to predict, else raise a ValueError that says what it is."""
+    if not isinstance(data, HeldOut):
+        raise ValueError(f"{name} must be HeldOut, got {type(data).__name__}; build it with HeldOut(history, target)")
+    if data.target.nnz == 0:
+        raise ValueError(f"{name} must have at least one target interaction, got 0")
     return data
 
 

@@ -1,0 +1,22 @@
+"""How long does Newton's method take to the bound that 100 Adam steps reach, for a linear decoder?"""
+
+from __future__ import annotations
+
+from measuring import run_benchmark
+from refinement_problem import COLUMNS, PEERS, by_settings, contender, load_problem, planted_documents
+
+from gossamer.models.counts.refinement import Refinement
+
+if __name__ == "__main__":
+    newton = {f"Newton × {steps}": contender(by_settings(Refinement(steps=steps))) for steps in (1, 2, 3, 6)}
+    run_benchmark(
+        "refinement",
+        "Refinement of 1,000 documents, V = 2000, K = 100, linear decoder",
+        {"num_documents": 1000, "num_terms": 2000, "latent_dim": 100, "hidden_dim": 0, "num_hidden": 0},
+        {**newton, **PEERS},
+        small={"num_documents": 50, "num_terms": 500, "latent_dim": 20},
+        make=planted_documents,
+        load=load_problem,
+        costs=COLUMNS,
+        packages=("torch",),
+    )

@@ -1,0 +1,31 @@
+"""Ctrl-C while a model is fitted: what is kept, and how to go on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gossamer.cli.printing import print_line
+from gossamer.runner.checkpoints import checkpoint_path
+
+
+@contextmanager
+def resumable(out: Path, run: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield where the run described by `run` keeps its checkpoint; it is gone when the block has ended well."""
+    checkpoint = checkpoint_path(out, run)
+    if checkpoint.exists():
+        print_line(f"going on from {checkpoint}")
+    try:
+        yield checkpoint
+    except KeyboardInterrupt:
+        if checkpoint.exists():
+            print(
+                f"gossamer: what was learned so far is in {checkpoint}; the same command goes on from there, "
+                "and without that file it starts anew",
+                file=sys.stderr,
+            )
+        raise
+    checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,40 @@
+"""What the report is told of one fitted model: its measures, sizes, history, and what it says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gossamer.core.protocols import Explainer
+from gossamer.data.interactions import Split
+from gossamer.report.models import ModelResult
+from gossamer.runner.measure import stored_size
+from gossamer.runner.outcome import Outcome
+from gossamer.runner.source import Division
+
+
+def result_of(outcome: Outcome, split: Division) -> ModelResult:
+    """Collect what there is to show of a model that was fitted on `split`; what it cannot say is left out."""
+    measured, model = outcome.measured, outcome.estimator
+    scores = {} if measured is None else measured.ranking or measured.values
+    num_values, num_bytes = stored_size(model)
+    history = getattr(model, "history_", None)
+    return ModelResult(
+        scores=scores,
+        settings=model.get_params(deep=False),
+        seconds=outcome.seconds,
+        num_values=num_values,
+        num_bytes=num_bytes,
+        history=() if history is None else history["epochs"],
+        explanation=model.explain() if isinstance(model, Explainer) else {},
+        size=model.size_report() if hasattr(model, "size_report") else {},
+        entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
+        diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
+    )
+
+
+def _diagnosis(model: Any, split: Division) -> dict[str, Any]:
+    """Look at the held-out documents, or users' histories; at the training data where nothing was held out."""
+    held_out = split.test.history if isinstance(split, Split) else split.test
+    seen = split.train if len(split.train) else None  # other data than the model's own have no training part
+    found: dict[str, Any] = model.diagnose(held_out if len(held_out) else split.train, seen)
+    return found
