@@ -30,6 +30,17 @@ def test_what_was_not_run_is_said(tmp_path):
     assert bench_table(tmp_path / "fit.json") == "Not run yet: `make bench` writes fit.json."
 
 
+def test_what_was_reached_stands_beside_what_it_cost(tmp_path):
+    path = tmp_path / "fit.json"
+    sides = {"ours": {"seconds": 2.0, "added_bytes": 3e6, "bound": -583.80175}}
+    sides["peers"] = {"other": {"seconds": 3.0, "added_bytes": 6e6, "bound": -1584.0}}
+    path.write_text(json.dumps({**RECORD, **sides}))
+    table = bench_table(path).splitlines()
+    assert table[0].endswith("| time ÷ ours | memory ÷ ours | bound |")
+    assert table[2] == "| gossamer | 2 | 3 MB |  |  | -583.802 |"
+    assert table[3] == "| other | 3 | 6 MB | 1.50 | 2.00 | -1,584 |"
+
+
 def test_a_record_may_have_columns_and_packages_of_its_own(tmp_path):
     path = tmp_path / "step.json"
     columns = {"step_seconds": "step", "held_bytes": "held", "values": "values"}

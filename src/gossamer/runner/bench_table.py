@@ -11,15 +11,21 @@ TIME_AND_MEMORY = {"seconds": "seconds", "added_bytes": "added memory"}
 
 
 def bench_table(path: Path) -> str:
-    """Return the table of one benchmark record; ratios above 1 mean that ours is faster or needs less memory."""
+    """Return the table of one benchmark record; ratios above 1 mean that ours is faster or needs less memory.
+
+    What is measured beside time and memory, such as the bound that was reached, stands last, without a ratio.
+    """
     if not path.is_file():
         return f"Not run yet: `make bench` writes {path.name}."
     record: Any = parse_json(path.read_bytes())
     columns: dict[str, str] = record.get("columns", TIME_AND_MEMORY)
+    outcomes = [key for key in record["ours"] if key not in columns and key != "added_bytes"]
     titles = [*columns.values(), *(f"{_short(title)} ÷ ours" for title in columns.values())]
+    titles += [key.replace("_", " ") for key in outcomes]
     lines = [f"| contender | {' | '.join(titles)} |", "|:--|" + "--:|" * len(titles)]
-    lines.append(_line("gossamer", record["ours"], {}, columns))
-    lines += [_line(peer, measured, record["ratios"][peer], columns) for peer, measured in record["peers"].items()]
+    lines.append(_line("gossamer", record["ours"], {}, columns, outcomes))
+    for peer, measured in record["peers"].items():
+        lines.append(_line(peer, measured, record["ratios"][peer], columns, outcomes))
     packages = record.get("packages", ["implicit", "irspack"])
     versions = ", ".join(f"{name} {record['versions'][name]}" for name in packages)
     mark = "+" if record["dirty"] else ""
@@ -37,9 +43,16 @@ def _short(title: str) -> str:
     return {"seconds": "time", "added memory": "memory"}.get(title, title)
 
 
-def _line(contender: str, measured: dict[str, float], ratios: dict[str, float], columns: dict[str, str]) -> str:
+def _line(
+    contender: str,
+    measured: dict[str, float],
+    ratios: dict[str, float],
+    columns: dict[str, str],
+    outcomes: list[str],
+) -> str:
     cells = [_cell(key, measured[key]) for key in columns]
     cells += [f"{ratios[key]:.2f}" if key in ratios else "" for key in columns]
+    cells += [f"{measured[key]:,.6g}" for key in outcomes]
     return f"| {contender} | {' | '.join(cells)} |"
 
 
