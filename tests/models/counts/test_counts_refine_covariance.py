@@ -31,6 +31,9 @@ def test_divergence_and_samples_are_those_of_torch():
     prior = MultivariateNormal(torch.zeros(3, dtype=torch.float64), torch.eye(3, dtype=torch.float64))
     torch.testing.assert_close(posterior.kl(), kl_divergence(theirs, prior))
     torch.testing.assert_close(posterior.log_variance.exp(), theirs.variance)
+    other = Posterior(mean.flip(0), mean / 2)
+    diagonal = MultivariateNormal(other.mean, torch.diag_embed(other.log_variance.exp()))
+    torch.testing.assert_close(posterior.kl_to(other), kl_divergence(theirs, diagonal))
     drawn = posterior.at(torch.randn(40_000, 4, 3, generator=generator, dtype=torch.float64))
     torch.testing.assert_close(torch.cov(drawn[:, 0].T), covariance[0], rtol=0.05, atol=0.05)
 

@@ -71,13 +71,14 @@ class FullPosterior(Posterior):
 
     def kl(self) -> Float[Tensor, " B"]:
         """Return KL(q ‖ N(0, I)) of each document."""
-        log_determinant = 2 * self.factor.diagonal(dim1=1, dim2=2).log().sum(dim=1)
-        trace = self.factor.square().sum(dim=(1, 2))
-        return (self.mean.square().sum(dim=1) + trace - log_determinant - self.mean.shape[1]) / 2
+        return self.kl_to(Posterior(torch.zeros_like(self.mean), torch.zeros_like(self.mean)))
 
     def kl_to(self, other: Posterior) -> Float[Tensor, " B"]:
-        """Refuse: figure 6 compares diagonal distributions."""
-        raise NotImplementedError("kl_to is for posteriors with variances alone")
+        """Return KL(q ‖ other) of each document, to distributions with variances alone."""
+        log_determinant = 2 * self.factor.diagonal(dim1=1, dim2=2).log().sum(dim=1)
+        traces = torch.exp(self.log_variance - other.log_variance).sum(dim=1)
+        distances = ((self.mean - other.mean).square() * torch.exp(-other.log_variance)).sum(dim=1)
+        return (traces + distances + other.log_variance.sum(dim=1) - log_determinant - self.mean.shape[1]) / 2
 
     def detach(self) -> FullPosterior:
         """Return the same distributions without their history."""
