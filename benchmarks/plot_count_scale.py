@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from measuring import RESULTS
-from plot_nbant import in_lines
-from select_ptb import write_between
+from pages import in_lines, write_between
 
 from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, write_svg
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import statistics
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
-from select_ptb import choice_table, origin_of, write_between
+from pages import in_lines, write_between
+from select_ptb import choice_table, origin_of
 
 from gossamer.models.embeddings.model_selection import TrainedRun, pareto_front
 from gossamer.report.svg import INK, SERIES_COLOURS, draw_svg, write_svg
@@ -82,10 +82,6 @@ def tell_figure_6(pairs: list[Record], learned: list[Record]) -> str:
         f"NBANT reaches {found:.4f} ({100 * (found / lowest - 1):+.2f} %) with {anchors_of(learned)} of each: lower "
         f"than {num_above} of the grid's {len(pairs)}."
     )
-
-
-def in_lines(text: str) -> str:
-    return textwrap.fill(text, 132)  # as wide as the pages
 
 
 def painter(means: dict[int, float], learned: list[Record]) -> Callable[[Axes], None]:

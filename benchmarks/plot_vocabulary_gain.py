@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from select_ptb import write_between
+from pages import write_between
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from gossamer import datasets

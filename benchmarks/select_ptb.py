@@ -10,12 +10,12 @@ paper's where it had none. The rows of one width are compared, because (35) does
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gossamer.core.atomic import replacing_file
+from pages import write_between
+
 from gossamer.models.embeddings.anchor_size import anchor_size
 from gossamer.models.embeddings.model_selection import TrainedRun, choose_run, preferences
 from gossamer.models.embeddings.text.language_model import AnchorLanguageModel
@@ -90,17 +90,6 @@ def choice_table(runs: Sequence[TrainedRun], lambdas1: Sequence[float], more: di
         lines.append(f"| {run.name} | {run.num_anchors:,} | {' | '.join(cells)} |")
     lambdas2 = ", ".join(f"{value:.0e}" for value in sorted({run.lambda2 for run in runs}))
     return "\n".join([*lines, "", f"λ₂ = {lambdas2}; {origin}."])
-
-
-def write_between(page: Path, name: str, text: str) -> None:
-    """Put text between `<!-- written: name -->` and `<!-- /written -->` of a page."""
-    marks = re.compile(rf"(<!-- written: {re.escape(name)} -->\n).*?(<!-- /written -->)", re.DOTALL)
-    after, found = marks.subn(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page.read_text(encoding="utf-8"))
-    if found != 1:
-        raise SystemExit(f"{page} must have one <!-- written: {name} --> … <!-- /written -->, got {found}")
-    with replacing_file(page) as temporary:
-        temporary.write_text(after, encoding="utf-8")
-    print(f"wrote {name} into {page}")
 
 
 if __name__ == "__main__":
