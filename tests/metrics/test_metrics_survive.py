@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,6 +32,26 @@ def matrices(dtype: type, elements: st.SearchStrategy) -> st.SearchStrategy:
     return arrays(dtype, st.tuples(SIDE, SIDE), elements=elements)
 
 
+@cache
+def floats_of_shape(shape: int | tuple[int, int]) -> st.SearchStrategy:
+    return arrays(np.float64, shape, elements=ANY_FLOAT)
+
+
+@cache
+def integers_of_shape(shape: int | tuple[int, int], least: int, most: int) -> st.SearchStrategy:
+    return arrays(np.int64, shape, elements=st.integers(least, most))
+
+
+# Built once, not once per example: building takes longer than drawing.
+RANKED = matrices(np.int64, st.integers(-2, 6))
+NUM_ITEMS = st.integers(0, 7)
+NAMES = METRIC_NAMES | st.text(max_size=12)
+VECTORS = arrays(np.float64, SIDE, elements=ANY_FLOAT)
+BOUNDED = arrays(np.float64, 4, elements=st.floats(0, 1) | st.just(np.nan))
+CODES = matrices(np.float64, ANY_FLOAT)
+PREDICTED = matrices(np.int64, st.integers(-1, 2) | st.integers(0, 1))
+
+
 def survives(metric: Callable, *args: object, **options: object) -> None:
     """Call the metric; an error must be one of our own sentences, not numpy's."""
     try:
@@ -41,10 +62,10 @@ def survives(metric: Callable, *args: object, **options: object) -> None:
 
 
 def check_ranking(draw: Callable) -> None:
-    ranked = draw(matrices(np.int64, st.integers(-2, 6)))
+    ranked = draw(RANKED)
     if draw(st.booleans()):  # a list without repetitions gets past the checks
         ranked = np.argsort(ranked, axis=1)
-    values = draw(arrays(np.float64, (len(ranked), draw(st.integers(0, 7))), elements=ANY_FLOAT))
+    values = draw(floats_of_shape((len(ranked), draw(NUM_ITEMS))))
     relevant, k = csr_array(values), draw(K)
     for denominator in ("min(k, relevant)", "relevant"):
         survives(recall, ranked, relevant, k=k, denominator=denominator)
@@ -54,29 +75,29 @@ def check_ranking(draw: Callable) -> None:
             for ideal in ("truncated", "k"):
                 survives(ndcg, ranked, relevant, k=k, gain=gain, discount=discount, ideal=ideal)
     survives(coverage, ranked, values.shape[1])
-    name = draw(METRIC_NAMES | st.text(max_size=12))
+    name = draw(NAMES)
     survives(lambda: parse_metric(name)(ranked, relevant))
 
 
 def check_vectors(draw: Callable) -> None:
-    first = draw(arrays(np.float64, SIDE, elements=ANY_FLOAT))
-    second = draw(arrays(np.float64, len(first) if draw(st.booleans()) else SIDE, elements=ANY_FLOAT))
-    counts = draw(arrays(np.int64, len(first), elements=st.integers(-1, 2**62)))
+    first = draw(VECTORS)
+    second = draw(floats_of_shape(len(first)) if draw(st.booleans()) else VECTORS)
+    counts = draw(integers_of_shape(len(first), -1, 2**62))
     for metric in (mse, mae, perplexity_per_document, perplexity_per_token):
         survives(metric, first, second)
         survives(metric, first, counts)
-    bounded = [draw(arrays(np.float64, 4, elements=st.floats(0, 1) | st.just(np.nan))) for _ in range(2)]
+    bounded = [draw(BOUNDED) for _ in range(2)]
     scores = RankingScores({"ndcg@5": bounded[0]}, {})
     scores.mean(), scores.standard_error(), scores.interval()
     paired_difference(*bounded)
 
 
 def check_matrices(draw: Callable) -> None:
-    codes = draw(matrices(np.float64, ANY_FLOAT))
+    codes = draw(CODES)
     for measure in (l0, hoyer, average_hoyer, count_values, count_bytes):
         survives(measure, codes)
-    predicted = draw(matrices(np.int64, st.integers(-1, 2) | st.integers(0, 1)))
-    truth = draw(arrays(np.int64, predicted.shape, elements=st.integers(0, 1)))
+    predicted = draw(PREDICTED)
+    truth = draw(integers_of_shape(predicted.shape, 0, 1))
     for scores in (micro_scores, macro_scores, per_example_scores):
         survives(scores, predicted, truth)
 

@@ -51,6 +51,7 @@ def reseal(path: Path, change: Any = None) -> None:
         change(config)
     with suppress(ValueError):  # infinities have no checksum, and must be refused before it is looked at
         config["checksum"] = config_checksum(config)
+    (path / "config.json").unlink()  # ext4 waits for the disk where a file is overwritten
     (path / "config.json").write_text(json.dumps(config))
 
 

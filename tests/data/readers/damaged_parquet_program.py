@@ -38,6 +38,7 @@ def damaged(content: bytes, seed: int) -> bytes:
 def main(folder: Path, first: int, last: int) -> None:
     whole, path = whole_parquet(), folder / "a.parquet"
     for seed in range(first, last):
+        path.unlink(missing_ok=True)  # ext4 waits for the disk where a file is overwritten
         path.write_bytes(damaged(whole, seed))
         try:
             result = read_interactions(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,11 @@ def contents(target: Target) -> st.SearchStrategy[bytes]:
     return st.one_of(headed, lookalike, st.text().map(lambda text: text.encode("utf-8", "replace")), st.binary())
 
 
+CONTENTS = {name: contents(target) for name, target in TARGETS.items()}  # built once, not once per example
+
+
 def read_or_refuse(read: Callable[[Path], Any], path: Path, content: bytes) -> None:
+    path.unlink(missing_ok=True)  # ext4 waits for the disk, 5 ms a time, where a file is overwritten
     path.write_bytes(content)
     try:
         result = read(path)
@@ -71,7 +76,7 @@ def fuzz_target(name: str, folder: Path, data: st.DataObject) -> None:
     real = folder / "a.real"  # the table to which fuzzed label lists belong
     if not real.exists():
         real.write_text("".join(ARFF) + "1,0,x\n")
-    content = data.draw(contents(target))
+    content = data.draw(CONTENTS[name])
     read_or_refuse(target.read, folder / target.file, content)
 
 
@@ -98,15 +103,22 @@ def whole_gzip() -> bytes:
     return gzip.compress(b"user,item,time\n" + b"".join(b"%d,%d,%d\n" % (n % 7, n % 5, n) for n in range(100)))
 
 
-DAMAGED = {"a.csv.gz": whole_gzip}  # Parquet: test_readers_damaged_parquet.py
+DAMAGED = {"a.csv.gz": whole_gzip()}  # Parquet: test_readers_damaged_parquet.py
+
+
+@cache
+def damages(num_bytes: int) -> st.SearchStrategy[tuple[list[tuple[int, int]], int]]:
+    """Up to four bytes to put at some places, and a length to cut to."""
+    places = st.integers(0, num_bytes - 1)
+    changes = st.lists(st.tuples(places, st.integers(0, 255)), max_size=4)
+    return st.tuples(changes, st.one_of(st.just(num_bytes), places))
 
 
 def fuzz_damage(file: str, folder: Path, data: st.DataObject) -> None:
-    content = bytearray(DAMAGED[file]())
-    places = st.integers(0, len(content) - 1)
-    for place, value in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=4)):
+    content = bytearray(DAMAGED[file])
+    changes, length = data.draw(damages(len(content)))
+    for place, value in changes:
         content[place] = value
-    length = data.draw(st.one_of(st.just(len(content)), places))
     read_or_refuse(read_interactions, folder / file, bytes(content[:length]))
 
 
