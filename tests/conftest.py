@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Before torch and numba load OpenMP, which reads it once. Both keep their threads, but a thread that waits for another
-# sleeps instead of spinning: with two test processes on two cores, spinning was five sixths of the time of a small fit.
+# sleeps instead of spinning, which was about four fifths of the CPU time of small torch fits where all cores were busy.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 CHECKED_ROOMS = ("core", "metrics")

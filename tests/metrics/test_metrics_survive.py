@@ -42,7 +42,7 @@ def integers_of_shape(shape: int | tuple[int, int], least: int, most: int) -> st
     return arrays(np.int64, shape, elements=st.integers(least, most))
 
 
-# Built once, not once per example: building takes longer than drawing.
+# Built once, not once per example.
 RANKED = matrices(np.int64, st.integers(-2, 6))
 NUM_ITEMS = st.integers(0, 7)
 NAMES = METRIC_NAMES | st.text(max_size=12)
