@@ -50,6 +50,7 @@ TESTED_TOGETHER = {
     "data/sequences.py": "data/test_containers.py",
     "data/content.py": "data/test_containers.py",
     "data/compressed.py": "data/test_interactions.py",
+    "testing/array_contracts.py": "test_contracts.py",
     "testing/contracts.py": "test_contracts.py",
     "testing/oracles.py": "test_contracts.py",
     "testing/right_answers.py": "test_contracts.py",

@@ -6,6 +6,14 @@ import pytest
 
 from gossamer.models import catalogue
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE, Unigram
+from gossamer.models.discrete import (
+    GumbelVAE,
+    LinearLabelClassifier,
+    MLkNN,
+    SparseCountRegressor,
+    SparseDiscreteVAE,
+    SparseLabelClassifier,
+)
 from gossamer.models.embeddings import (
     AnchorLanguageModel,
     AnchorRecommender,
@@ -13,7 +21,17 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
+from gossamer.testing.contracts import (
+    Case,
+    Check,
+    burning_candles,
+    checks_for,
+    lit_lamps,
+    two_blocks,
+    two_patterns,
+    two_themes,
+    two_topics,
+)
 
 SMALL_CLASSIFIER = {"embedding_dim": 8, "num_filters": 8, "epochs": 15, "batch_size": 12, "learning_rate": 0.02}
 SMALL_LANGUAGE_MODEL = {
@@ -30,6 +48,24 @@ SMALL_PROXIMAL = {"lambda2": 1e-4, "embedding_dim": 2, "epochs": 30, "batch_size
 SMALL_NETWORK = {"epochs": 40, "batch_size": 8, "learning_rate": 0.02}
 SMALL_COUNTS = {"latent_dim": 3, "encoder_dims": [8], "average_decay": 0.8, **SMALL_NETWORK}
 SMALL_VAE = {"latent_dim": 2, "encoder_dims": [8], "epochs": 30, "batch_size": 11, "learning_rate": 0.02}
+SMALL_DISCRETE = {
+    "num_features": 6,
+    "encoder_dims": [8],
+    "decoder_dims": [8],
+    "epochs": 20,
+    "batch_size": 8,
+    "learning_rate": 0.03,
+}
+SMALL_LABELS = {
+    "hidden_dims": [8],
+    "num_folds": 2,
+    "num_repeats": 1,
+    "epochs": 60,
+    "weight_decay": 0.1,
+    "dropout": 0.0,
+    "input_dropout": 0.0,
+    "max_active": 2,
+}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -50,6 +86,25 @@ CASES = [
         strange=two_blocks,
     ),
     Case(CountVAE(decoder_dims=[], inference="svi", patience=5, **SMALL_VAE), two_themes, strange=two_blocks),
+    Case(SparseDiscreteVAE(max_active=2, gate_dims=[], **SMALL_DISCRETE), two_patterns, strange=two_blocks),
+    Case(
+        SparseDiscreteVAE(
+            codes="shared",
+            max_active=3,
+            gate_dims=[4],
+            gradient="relaxed",
+            temperature_schedule="learned",
+            temperature_floor=0.5,
+            **SMALL_DISCRETE,
+        ),
+        two_patterns,
+        strange=two_blocks,
+    ),
+    Case(
+        GumbelVAE(num_options=2, gradient="gumbel-straight-through", **SMALL_DISCRETE | {"epochs": 40}),
+        two_patterns,
+        strange=two_blocks,
+    ),
     Case(AnchorRecommender(charge=0.1, epochs=5, **SMALL_RATINGS)),
     Case(AnchorRecommender(biases=True, epochs=25, solver="proximal", learning_rate=0.1, **SMALL_RATINGS)),
     Case(NonparametricRecommender(lambda2=1e-4, initial_anchors=4, change=-1, embedding_dim=2, epochs=5)),
@@ -58,6 +113,22 @@ CASES = [
     Case(AnchorTextClassifier(method="sparse-hash", ratio=1.5, patience=3, **SMALL_CLASSIFIER), two_topics),
     Case(AnchorLanguageModel(num_anchors=4, ratio=None, l1=1e-4, **SMALL_LANGUAGE_MODEL), two_topics),
     Case(AnchorLanguageModel(method="lowrank", ratio=2.0, network="awd-lstm", **SMALL_LANGUAGE_MODEL), two_topics),
+    Case(SparseLabelClassifier(temperature=1.0, **SMALL_LABELS), lit_lamps, strange=two_blocks),
+    Case(
+        SparseLabelClassifier(
+            variant="conditional", num_latent=2, temperature=[1.0, 2.0], threshold="cv-per-label", **SMALL_LABELS
+        ),
+        lit_lamps,
+        strange=two_blocks,
+    ),
+    Case(LinearLabelClassifier(loss="sparsemax", penalty=0.01), lit_lamps, strange=two_blocks),
+    Case(LinearLabelClassifier(threshold=0.5, penalty=0.01), lit_lamps, strange=two_blocks),
+    Case(MLkNN(num_neighbours=1), lit_lamps, strange=two_blocks),
+    Case(
+        SparseCountRegressor(hidden_dims=[16], channels=[2], epochs=100, batch_size=12, learning_rate=0.02),
+        burning_candles,
+        strange=two_blocks,
+    ),
 ]
 
 

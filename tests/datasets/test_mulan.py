@@ -20,6 +20,11 @@ def test_parts_and_the_whole(put, monkeypatch):
     assert whole.targets.tolist() == [[1, 0], [0, 0], [1, 1]]
     assert (whole.input_names, whole.target_names) == (("loud",), ("Owl", "Tit"))
     assert datasets.load("birds", part="test").inputs.tolist() == [[2.5]]
+    labelled = datasets.load("birds", drop_unlabelled=True)
+    assert labelled.inputs.tolist() == [[0.5], [2.5]]
+    assert labelled.targets.tolist() == [[1, 0], [1, 1]]
+    with pytest.raises(ValueError, match="drop_unlabelled must be True or False, got 'yes'"):
+        datasets.load("birds", drop_unlabelled="yes")
 
 
 def test_cal500_has_no_split(folders):

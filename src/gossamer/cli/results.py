@@ -7,6 +7,7 @@ from typing import Any
 from gossamer.core.protocols import Explainer
 from gossamer.data.interactions import Split
 from gossamer.report.models import ModelResult
+from gossamer.runner.code_findings import find_codes, has_codes
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.source import Division
@@ -29,12 +30,17 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
         size=model.size_report() if hasattr(model, "size_report") else {},
         entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
         diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
+        codes=find_codes(model, _to_look_at(split)) if has_codes(model) else {},
     )
 
 
 def _diagnosis(model: Any, split: Division) -> dict[str, Any]:
-    """Look at the held-out documents, or users' histories; at the training data where nothing was held out."""
-    held_out = split.test.history if isinstance(split, Split) else split.test
     seen = split.train if len(split.train) else None  # other data than the model's own have no training part
-    found: dict[str, Any] = model.diagnose(held_out if len(held_out) else split.train, seen)
+    found: dict[str, Any] = model.diagnose(_to_look_at(split), seen)
     return found
+
+
+def _to_look_at(split: Division) -> Any:
+    """Return the held-out documents, or users' histories; the training data where nothing was held out."""
+    held_out = split.test.history if isinstance(split, Split) else split.test
+    return held_out if len(held_out) else split.train

@@ -7,22 +7,22 @@ import numpy as np
 
 
 @numba.njit(cache=True, inline="always")
-def _is_worse(score: float, item: int, other_score: float, other_item: int) -> bool:
+def is_worse(score: float, item: int, other_score: float, other_item: int) -> bool:
     """Order of the heap: a lower score is worse; among equal scores the larger item index is worse."""
     return score < other_score or (score == other_score and item > other_item)
 
 
 @numba.njit(cache=True)
-def _sift_down(scores: np.ndarray, items: np.ndarray, start: int, size: int) -> None:
+def sift_down(scores: np.ndarray, items: np.ndarray, start: int, size: int) -> None:
     """Restore the heap whose root is the worst kept entry."""
     parent = start
     while True:
         child = 2 * parent + 1
         if child >= size:
             return
-        if child + 1 < size and _is_worse(scores[child + 1], items[child + 1], scores[child], items[child]):
+        if child + 1 < size and is_worse(scores[child + 1], items[child + 1], scores[child], items[child]):
             child += 1
-        if not _is_worse(scores[child], items[child], scores[parent], items[parent]):
+        if not is_worse(scores[child], items[child], scores[parent], items[parent]):
             return
         scores[parent], scores[child] = scores[child], scores[parent]
         items[parent], items[child] = items[child], items[parent]
@@ -48,7 +48,7 @@ def top_n_row(scores: np.ndarray, n: int, kept_items: np.ndarray, kept_scores: n
             size += 1
         item += 1
     for start in range(size // 2 - 1, -1, -1):
-        _sift_down(kept_scores, kept_items, start, size)
+        sift_down(kept_scores, kept_items, start, size)
     while item < len(scores):
         stop = min(item + 128, len(scores))
         if _any_above(scores, item, stop, kept_scores[0]):
@@ -56,12 +56,12 @@ def top_n_row(scores: np.ndarray, n: int, kept_items: np.ndarray, kept_scores: n
                 # Items come in rising order: on a tie the kept one has the smaller index and stays.
                 if scores[candidate] > kept_scores[0]:
                     kept_scores[0], kept_items[0] = scores[candidate], candidate
-                    _sift_down(kept_scores, kept_items, 0, size)
+                    sift_down(kept_scores, kept_items, 0, size)
         item = stop
     for last in range(size - 1, 0, -1):
         kept_scores[0], kept_scores[last] = kept_scores[last], kept_scores[0]
         kept_items[0], kept_items[last] = kept_items[last], kept_items[0]
-        _sift_down(kept_scores, kept_items, 0, last)
+        sift_down(kept_scores, kept_items, 0, last)
     kept_scores[size:] = -np.inf
     kept_items[size:] = -1
 

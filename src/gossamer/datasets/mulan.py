@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from gossamer.core.checks import check_choice
+from gossamer.core.checks import check_bool, check_choice
 from gossamer.data import LabelledArrays
 from gossamer.data.readers import read_multilabel
 from gossamer.datasets.dataset import Dataset, DatasetInfo
@@ -56,13 +56,14 @@ SETS = {
 }
 
 
-def load_mulan(name: str, *, part: str = "all") -> LabelledArrays:
-    """Return features (N, F) and a 0/1 table of labels (N, L).
+def load_mulan(name: str, *, part: str = "all", drop_unlabelled: bool = False) -> LabelledArrays:
+    """Return features (N, F) and a 0/1 table of labels (N, L), with `drop_unlabelled` of rows that have a label only.
 
     `part` is "train" or "test" where Mulan publishes a split (birds, emotions), "all" is both, in this order.
     Unlike other sets the default is "all": these sets are so small that they are usually split anew, many times.
     """
     description = SETS[name]
+    check_bool("drop_unlabelled", drop_unlabelled)
     check_choice("part", part, dict.fromkeys(["all", *description.files]))
     files = SOURCES[name].obtain()
     chosen = list(description.files) if part == "all" else [part]
@@ -74,12 +75,10 @@ def load_mulan(name: str, *, part: str = "all") -> LabelledArrays:
         check_count("features", data.inputs.shape[1], description.num_features, files.paths[file])
         check_count("labels", len(data.target_names or ()), description.num_labels, files.paths[file])
         halves.append(data)
-    return LabelledArrays(
-        np.concatenate([half.inputs for half in halves]),
-        np.concatenate([half.targets for half in halves if half.targets is not None]),
-        halves[0].input_names,
-        halves[0].target_names,
-    )
+    inputs = np.concatenate([half.inputs for half in halves])
+    labels = np.concatenate([half.targets for half in halves if half.targets is not None])
+    kept = labels.any(axis=1) if drop_unlabelled else slice(None)
+    return LabelledArrays(inputs[kept], labels[kept], halves[0].input_names, halves[0].target_names)
 
 
 def _source(name: str) -> Source:
@@ -103,6 +102,7 @@ DATASETS = {
         ),
         partial(load_mulan, name),
         SOURCES[name],
+        parts=("train", "test") if "test" in description.files else (),
     )
     for name, description in SETS.items()
 }

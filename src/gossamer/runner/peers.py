@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +27,7 @@ from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_token
 from gossamer.metrics.topic_likelihood import lda_bounds
+from gossamer.runner.label_peers import LabelPeer, SklearnChains, SklearnCountForest, SklearnLabelForest
 from gossamer.runner.specs import PEER_PREFIX
 
 
@@ -256,17 +257,22 @@ class TomotopyLDA(TopicPeer):
         return topics, np.asarray(model.alpha)
 
 
-PEERS: dict[str, type[Peer | TopicPeer]] = {
+AnyPeer: TypeAlias = Peer | TopicPeer | LabelPeer | SklearnCountForest
+
+PEERS: dict[str, type[AnyPeer]] = {
     "implicit-als": ImplicitALS,
     "irspack-ease": IrspackEASE,
     "irspack-ials": IrspackIALS,
     "irspack-slim": IrspackSLIM,
+    "sklearn-chains": SklearnChains,
+    "sklearn-count-forest": SklearnCountForest,
+    "sklearn-label-forest": SklearnLabelForest,
     "sklearn-lda": SklearnLDA,
     "tomotopy-lda": TomotopyLDA,
 }
 
 
-def find(name: str) -> type[Peer | TopicPeer]:
+def find(name: str) -> type[AnyPeer]:
     """Return the adapter of a peer."""
     if name not in PEERS:
         raise ValueError(f"peer must be one of {', '.join(PEERS)}, got {name!r}")

@@ -18,13 +18,18 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from gossamer.core.protocols import Explainer, Predictor, Recommender, Sampler, Transformer
+from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.persistence import Persistable, read_artifact
+from gossamer.testing.array_contracts import OF_ARRAY_PROTOCOLS
 from gossamer.testing.right_answers import BLOCK_ITEMS, BLOCK_USERS, two_blocks
+from gossamer.testing.right_answers import burning_candles as burning_candles
+from gossamer.testing.right_answers import lit_lamps as lit_lamps
+from gossamer.testing.right_answers import two_patterns as two_patterns
 from gossamer.testing.right_answers import two_themes as two_themes
 from gossamer.testing.right_answers import two_topics as two_topics
 
@@ -81,6 +86,8 @@ def checks_for(case: Case) -> list[Check]:
     of_protocols = _OF_TEXT_PROTOCOLS if isinstance(data, Parts) else _OF_PROTOCOLS
     if isinstance(data, Parts) and isinstance(data.train, Counts):
         of_protocols = _OF_COUNT_PROTOCOLS
+    if isinstance(data, Parts) and isinstance(data.train, LabelledArrays):
+        of_protocols = {Persistable: _OF_PROTOCOLS[Persistable], **OF_ARRAY_PROTOCOLS}
     for protocol, more in of_protocols.items():
         if isinstance(case.estimator, protocol):
             checks += more

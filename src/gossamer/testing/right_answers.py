@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.parts import Parts
@@ -67,3 +68,44 @@ def two_themes() -> Parts:
         row[chosen] = 2
     data = Counts(sparse.csr_array(counts), terms, labels=np.arange(60) % 2, label_names=("a", "b"))
     return Parts(data[:44], data[44:52], data[52:])
+
+
+def two_patterns() -> Parts:
+    """Return planted 0/1 rows with one right answer: the first half of the columns on, or the second, one of them off.
+
+    Patterns alternate and are the targets.
+    """
+    kind = np.arange(48) % 2
+    column = np.arange(8)
+    rows = (column // 4 == kind[:, None]) & (column != 4 * kind[:, None] + (np.arange(48) // 2 % 4)[:, None])
+    data = LabelledArrays(rows.astype(np.float32), kind, target_names=("first", "second"))
+    return Parts(data[:32], data[32:40], data[40:])
+
+
+def lit_lamps() -> Parts:
+    """Return planted labels with one right answer: of four lamps one or two are lit, and each has a column of its own.
+
+    A lit lamp's column is near 2, another's near -2; a fifth column goes up and down and means nothing.
+    """
+    labels = np.array([[lamp in (row % 4, row // 4 % 4) for lamp in range(4)] for row in range(96)], dtype=np.int64)
+    return _shown(labels, 4.0 * labels - 2.0)
+
+
+def burning_candles() -> Parts:
+    """Return planted counts with one right answer: of three kinds of candles none, one or two burn, four at most.
+
+    The column of a kind is twice its count; a fourth column goes up and down and means nothing.
+    """
+    counts = np.array([[row % 3, row // 3 % 3, row // 9 % 3] for row in range(108)], dtype=np.int64)
+    counts = counts[counts.sum(axis=1) <= 4]
+    return _shown(counts, 2.0 * counts)
+
+
+def _shown(targets: np.ndarray, columns: np.ndarray) -> Parts:
+    """Return rows in an order in which every kind of row is in every part."""
+    order = np.random.default_rng(0).permutation(len(targets))
+    wave = np.cos(np.arange(len(targets)))[:, None]
+    inputs = np.hstack([columns + 0.1 * np.sin(7 * columns + wave), wave])
+    names = tuple("abcdefg"[: targets.shape[1]])
+    data = LabelledArrays(inputs[order].astype(np.float64), targets[order], target_names=names)
+    return Parts(data[:-16], data[-16:-10], data[-10:])

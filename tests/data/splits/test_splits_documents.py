@@ -122,9 +122,17 @@ def test_a_given_validation_part_is_kept() -> None:
         split_given(Parts(train, valid, test), 0.1)
 
 
-@pytest.mark.parametrize("fraction", [0, 1, 1.5, -0.1])
+def test_no_validation_part_where_none_is_wanted() -> None:
+    arrays = LabelledArrays(np.arange(6.0)[:, None])
+    parts = split_given(Parts(arrays[:4], None, arrays[4:]), 0)
+    assert parts.valid is None
+    assert (len(parts.train), len(parts.test)) == (4, 2)
+    assert parts.description["valid_fraction"] == 0
+
+
+@pytest.mark.parametrize("fraction", [1, 1.5, -0.1])
 def test_a_fraction_lies_between_nothing_and_all(fraction: float) -> None:
-    with pytest.raises(ValueError, match="valid_fraction must be a finite number > 0 and < 1"):
+    with pytest.raises(ValueError, match="valid_fraction must be a finite number >= 0 and < 1"):
         split_given(Parts(labelled(), None, labelled()), fraction)
 
 

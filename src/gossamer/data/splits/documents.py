@@ -43,8 +43,9 @@ def split_documents(
 def split_given(given: Parts, valid_fraction: float | None = None, *, random_state: RandomState = 0) -> Parts:
     """Keep the parts in which documents were published; where none is for validation, draw it from training.
 
-    `valid_fraction` (0.1 when None) is how much is drawn, as `split_documents` draws it. Repeated documents and the
-    vocabulary are as there, too; `given.description` may say under "dropped_repeats" how many are gone already.
+    `valid_fraction` (0.1 when None) is how much is drawn, as `split_documents` draws it; 0 is for models that choose by
+    cross-validation inside the training part. Repeated documents and the vocabulary are as there, too;
+    `given.description` may say under "dropped_repeats" how many are gone already.
     """
     dropped = given.description.get("dropped_repeats", 0)
     if given.valid is not None:
@@ -52,7 +53,9 @@ def split_given(given: Parts, valid_fraction: float | None = None, *, random_sta
             raise ValueError(f"valid_fraction must be left out for data with a validation part, got {valid_fraction!r}")
         return _finished("given", {}, given.train, given.valid, given.test, dropped)
     fraction = VALID_FRACTION if valid_fraction is None else valid_fraction
-    fraction = check_real("valid_fraction", fraction, above=0, below=1)
+    fraction = check_real("valid_fraction", fraction, at_least=0, below=1)
+    if fraction == 0:
+        return _finished("given", {"valid_fraction": fraction}, given.train, None, given.test, dropped)
     (train, valid), drawn = _cut(given.train, check_fractions((1 - fraction, fraction)), random_state)
     settings = {"valid_fraction": fraction, "seed": seed_of(random_state), "drawn": drawn}
     return _finished("given", settings, train, valid, given.test, dropped)

@@ -1,0 +1,60 @@
+"""What families with networks share: widths of layers, seeded first weights, and the way through an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import nn
+
+from gossamer.core.checks import check_int
+from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.persistence import check_array
+
+PREFIX = "network."
+
+
+def check_widths(name: str, value: object, *, at_least: int = 0) -> tuple[int, ...]:
+    """Return the widths of hidden layers, a list or tuple of `at_least` positive integers, or say what is wrong.
+
+    >>> check_widths("decoder_dims", [400, 400])
+    (400, 400)
+    """
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if not is_list or len(value) < at_least:  # type: ignore[arg-type]
+        wanted = f"a list of {at_least} or more widths" if at_least else "a list of widths"
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    return tuple(check_int(name, width, at_least=1) for width in value)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def seeded_weights(random_state: int | None) -> Iterator[None]:
+    """Let torch's modules draw their first weights from `random_state`, leaving the global generator as it was."""
+    seed = int(numpy_generator(random_state).integers(2**63))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive_seed(seed, "network"))
+        yield
+
+
+def network_arrays(network: nn.Module) -> dict[str, np.ndarray]:
+    """Return the parameters of a network as the arrays of an artifact.
+
+    >>> {name: array.shape for name, array in network_arrays(nn.Linear(2, 3)).items()}
+    {'network.weight': (3, 2), 'network.bias': (3,)}
+    """
+    return {f"{PREFIX}{name}": value.detach().cpu().numpy() for name, value in network.state_dict().items()}
+
+
+@torch.no_grad()
+def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Copy the parameters of an artifact into a network made alike, set to evaluation; what does not fit is named."""
+    wanted = network.state_dict()
+    surplus = {name for name in arrays if name.startswith(PREFIX)} - {f"{PREFIX}{name}" for name in wanted}
+    if surplus:
+        raise ValueError(f"arrays must be those of the network, got also {', '.join(sorted(surplus))}")
+    for name, value in wanted.items():
+        stored = check_array(arrays, f"{PREFIX}{name}", np.float32, tuple(value.shape))
+        value.copy_(torch.from_numpy(np.array(stored)))  # a copy: what is read from a file may be read-only
+    network.eval()
