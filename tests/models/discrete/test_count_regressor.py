@@ -83,3 +83,10 @@ def test_bad_settings_are_named() -> None:
         SparseCountRegressor(max_active=2, **QUICK).fit(data)
     with pytest.raises(ValueError, match=r"data must be images of shape \(N, height, width\) for encoder='conv'"):
         SparseCountRegressor(encoder="conv", **QUICK).fit(data)
+
+
+@pytest.mark.parametrize("num_rows", [1, 2, 3, 60])
+def test_a_few_updates_are_enough_to_train(num_rows: int) -> None:
+    inputs = np.arange(3 * num_rows, dtype=float).reshape(num_rows, 3)
+    counts = np.ones((num_rows, 2), dtype=int)
+    assert np.isfinite(SparseCountRegressor(epochs=1, hidden_dims=(4,)).fit(inputs, counts).predict(inputs)).all()

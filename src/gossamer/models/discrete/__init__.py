@@ -1,5 +1,6 @@
 """Sparse discrete codes with a hard limit on how many features are on (Xu et al. 2021)."""
 
+from gossamer.models.discrete.codes import SparseCodes
 from gossamer.models.discrete.count_regressor import SparseCountRegressor
 from gossamer.models.discrete.gumbel_vae import GumbelVAE
 from gossamer.models.discrete.label_classifier import SparseLabelClassifier
@@ -21,6 +22,7 @@ __all__ = [
     "GumbelVAE",
     "LinearLabelClassifier",
     "MLkNN",
+    "SparseCodes",
     "SparseCountRegressor",
     "SparseDiscreteVAE",
     "SparseLabelClassifier",

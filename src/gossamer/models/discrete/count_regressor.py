@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +35,18 @@ from gossamer.training.step import GradientStep
 
 ENCODERS = ("mlp", "conv")
 WARM_UP = 0.1  # share of all updates in which the learning rate rises
+
+
+def rate_share(update: int, num_updates: int) -> float:
+    """Return the share of the learning rate at an update: a straight line up, then half a cosine down to 0.
+
+    >>> [round(rate_share(update, 20), 2) for update in (0, 1, 2, 11, 20)]
+    [0.5, 1.0, 1.0, 0.5, 0.0]
+    """
+    rising = max(1, round(WARM_UP * num_updates))
+    if update < rising:
+        return (update + 1) / rising
+    return 0.5 * (1 + math.cos(math.pi * (update - rising) / max(1, num_updates - rising)))
 
 
 class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
@@ -120,9 +133,7 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         optimiser = torch.optim.AdamW(self.network_.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         total = self.epochs * len(batches)
         # Down to nothing: the last epochs polish, and the rate at the start matters less.
-        scheduler = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, self.learning_rate, total_steps=total + 1, pct_start=WARM_UP
-        )
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda update: rate_share(update, total))
         history = train(
             GradientStep(self.network_, loss, optimiser, scheduler=scheduler, random_state=self.random_state),
             batches,
