@@ -54,6 +54,7 @@ TESTED_TOGETHER = {
     "testing/contracts.py": "test_contracts.py",
     "testing/oracles.py": "test_contracts.py",
     "testing/right_answers.py": "test_contracts.py",
+    "testing/sequence_contracts.py": "test_contracts.py",
 }
 
 

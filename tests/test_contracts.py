@@ -21,17 +21,9 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.testing.contracts import (
-    Case,
-    Check,
-    burning_candles,
-    checks_for,
-    lit_lamps,
-    two_blocks,
-    two_patterns,
-    two_themes,
-    two_topics,
-)
+from gossamer.models.markov import HMM, HSMM
+from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
+from gossamer.testing.right_answers import burning_candles, lit_lamps, two_patterns, two_phases
 
 SMALL_CLASSIFIER = {"embedding_dim": 8, "num_filters": 8, "epochs": 15, "batch_size": 12, "learning_rate": 0.02}
 SMALL_LANGUAGE_MODEL = {
@@ -129,6 +121,9 @@ CASES = [
         burning_candles,
         strange=two_blocks,
     ),
+    Case(HMM(num_states=2, epochs=20), two_phases, strange=two_blocks),
+    Case(HSMM(num_states=2, epochs=20, patience=3), two_phases, strange=two_blocks),
+    Case(HSMM(num_states=2, duration="table", max_duration=8, epochs=20), two_phases, strange=two_blocks),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from gossamer.data.arrays import LabelledArrays
 from gossamer.runner import peers
 from gossamer.runner.tasks import container_of
-from gossamer.testing.contracts import burning_candles, lit_lamps
+from gossamer.testing.right_answers import burning_candles, lit_lamps
 
 SETTINGS = {"sklearn-chains": {"C": 1.0, "num_chains": 2}, "sklearn-label-forest": {"n_estimators": 20}}
 

@@ -11,7 +11,7 @@ from gossamer.runner.measure import fit, measure
 from gossamer.runner.source import make_split
 from gossamer.runner.specs import DataSpec, SplitSpec
 from gossamer.runner.tasks import check_container, container_of, data_for, default_metrics, default_split
-from gossamer.testing.contracts import two_blocks, two_patterns
+from gossamer.testing.right_answers import two_blocks, two_patterns
 
 SMALL = {"num_features": 6, "max_active": 2, "encoder_dims": [8], "decoder_dims": [8], "epochs": 2, "batch_size": 8}
 

@@ -22,16 +22,16 @@ from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
+from gossamer.data.sentences import Sentences
+from gossamer.data.sequences import Sequences
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.persistence import Persistable, read_artifact
 from gossamer.testing.array_contracts import OF_ARRAY_PROTOCOLS
 from gossamer.testing.right_answers import BLOCK_ITEMS, BLOCK_USERS, two_blocks
-from gossamer.testing.right_answers import burning_candles as burning_candles
-from gossamer.testing.right_answers import lit_lamps as lit_lamps
-from gossamer.testing.right_answers import two_patterns as two_patterns
 from gossamer.testing.right_answers import two_themes as two_themes
 from gossamer.testing.right_answers import two_topics as two_topics
+from gossamer.testing.sequence_contracts import OF_SEQUENCE_PROTOCOLS
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,7 @@ def checks_for(case: Case) -> list[Check]:
     """Return the contracts that apply, by what the estimator can do."""
     checks = list(_OF_ESTIMATORS)
     data = case.data()
-    of_protocols = _OF_TEXT_PROTOCOLS if isinstance(data, Parts) else _OF_PROTOCOLS
-    if isinstance(data, Parts) and isinstance(data.train, Counts):
-        of_protocols = _OF_COUNT_PROTOCOLS
-    if isinstance(data, Parts) and isinstance(data.train, LabelledArrays):
-        of_protocols = {Persistable: _OF_PROTOCOLS[Persistable], **OF_ARRAY_PROTOCOLS}
+    of_protocols = _OF_PROTOCOLS | _BY_DATA[type(data.train) if isinstance(data, Parts) else Interactions]
     for protocol, more in of_protocols.items():
         if isinstance(case.estimator, protocol):
             checks += more
@@ -358,29 +354,28 @@ _OF_ESTIMATORS: list[Check] = [
 ]
 _OF_PROTOCOLS: dict[type, list[Check]] = {
     Persistable: [artifact_is_the_model, damaged_arrays_are_refused],
-    Recommender: [
-        planted_item_is_recommended,
-        new_users_are_served,
-        lists_are_well_formed,
-        strangers_get_popular_items,
-        unknown_items_change_nothing,
-        bad_requests_are_named,
-    ],
-    Predictor: [predictions_are_finite, planted_rating_is_predicted],
     Explainer: [explanation_is_made_of_tables],
 }
-_OF_TEXT_PROTOCOLS: dict[type, list[Check]] = {
-    Persistable: _OF_PROTOCOLS[Persistable],
-    Predictor: [planted_class_is_predicted],
-    Sampler: [samples_are_of_the_kind],
-    Explainer: _OF_PROTOCOLS[Explainer],
-}
-_OF_COUNT_PROTOCOLS: dict[type, list[Check]] = {
-    Persistable: _OF_PROTOCOLS[Persistable],
-    Transformer: [codes_tell_themes_apart],
-    Recommender: [term_lists_are_well_formed],
-    Sampler: [samples_are_counts],
-    Explainer: _OF_PROTOCOLS[Explainer],
+_BY_DATA: dict[type, dict[type, list[Check]]] = {
+    Interactions: {
+        Recommender: [
+            planted_item_is_recommended,
+            new_users_are_served,
+            lists_are_well_formed,
+            strangers_get_popular_items,
+            unknown_items_change_nothing,
+            bad_requests_are_named,
+        ],
+        Predictor: [predictions_are_finite, planted_rating_is_predicted],
+    },
+    Sentences: {Predictor: [planted_class_is_predicted], Sampler: [samples_are_of_the_kind]},
+    Counts: {
+        Transformer: [codes_tell_themes_apart],
+        Recommender: [term_lists_are_well_formed],
+        Sampler: [samples_are_counts],
+    },
+    LabelledArrays: OF_ARRAY_PROTOCOLS,
+    Sequences: OF_SEQUENCE_PROTOCOLS,
 }
 
 

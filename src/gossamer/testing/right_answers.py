@@ -1,4 +1,4 @@
-"""Tiny data with one right answer, which every estimator is given: interactions, texts and counts of two kinds each."""
+"""Tiny data with one right answer, which every estimator is given: interactions, texts, counts, series."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.parts import Parts
+from gossamer.data.sequences import Sequences
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 
@@ -109,3 +110,16 @@ def _shown(targets: np.ndarray, columns: np.ndarray) -> Parts:
     names = tuple("abcdefg"[: targets.shape[1]])
     data = LabelledArrays(inputs[order].astype(np.float64), targets[order], target_names=names)
     return Parts(data[:-16], data[-16:-10], data[-10:])
+
+
+def two_phases() -> Parts:
+    """Return planted series with one right answer: phases of four to six steps around 0 or 8, one after the other."""
+    rng = np.random.default_rng(0)
+    series = []
+    for number in range(12):
+        lasts = rng.integers(4, 7, size=6)
+        series.append(np.repeat((np.arange(6) + number) % 2, lasts))
+    states = np.concatenate(series)
+    offsets = np.cumsum([0, *map(len, series)])
+    data = Sequences(8.0 * states[:, None] + rng.normal(size=(len(states), 2)), offsets, states=states)
+    return Parts(data[:8], data[8:10], data[10:])

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from gossamer.data.arrays import LabelledArrays
 from gossamer.models.discrete.count_regressor import SparseCountRegressor
-from gossamer.testing.contracts import burning_candles
+from gossamer.testing.right_answers import burning_candles
 
 SMALL: dict[str, Any] = {"hidden_dims": [16], "epochs": 100, "batch_size": 12, "learning_rate": 0.02}
 QUICK: dict[str, Any] = {**SMALL, "epochs": 1}

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gossamer.data.counts import Counts
 from gossamer.models.discrete import SparseDiscreteVAE
-from gossamer.testing.contracts import two_patterns, two_themes
+from gossamer.testing.right_answers import two_patterns, two_themes
 
 SMALL: dict[str, Any] = {
     "num_features": 6,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gossamer.models.discrete import SparseDiscreteVAE
-from gossamer.testing.contracts import two_patterns
+from gossamer.testing.right_answers import two_patterns
 
 SMALL: dict[str, Any] = {
     "num_features": 6,

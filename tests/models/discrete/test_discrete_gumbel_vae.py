@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gossamer.models.discrete import GumbelVAE
-from gossamer.testing.contracts import two_patterns
+from gossamer.testing.right_answers import two_patterns
 
 SMALL = {
     "num_features": 6,

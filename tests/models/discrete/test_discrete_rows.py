@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gossamer.data.arrays import LabelledArrays
 from gossamer.models.discrete import SparseDiscreteVAE
-from gossamer.testing.contracts import two_patterns
+from gossamer.testing.right_answers import two_patterns
 
 SMALL: dict[str, Any] = {
     "num_features": 6,

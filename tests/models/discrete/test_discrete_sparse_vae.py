@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gossamer.models.discrete import GumbelVAE, SparseDiscreteVAE
 from gossamer.models.discrete.gradients import GRADIENTS
-from gossamer.testing.contracts import two_patterns
+from gossamer.testing.right_answers import two_patterns
 
 TINY: dict[str, Any] = {"num_features": 6, "encoder_dims": (4,), "decoder_dims": (4,), "epochs": 2, "batch_size": 30}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer.models.discrete import SparseDiscreteVAE, training
-from gossamer.testing.contracts import two_patterns
+from gossamer.testing.right_answers import two_patterns
 
 SMALL: dict[str, Any] = {
     "num_features": 6,

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gossamer.data.arrays import LabelledArrays
 from gossamer.models.discrete.label_classifier import VARIANTS, SparseLabelClassifier
 from gossamer.models.discrete.label_functional import LIKELIHOODS, RELAXED
-from gossamer.testing.contracts import lit_lamps
+from gossamer.testing.right_answers import lit_lamps
 
 SMALL: dict[str, Any] = {
     "hidden_dims": [8],

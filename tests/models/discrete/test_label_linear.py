@@ -10,7 +10,7 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
 from gossamer.models.discrete.label_linear import LOSSES, LinearLabelClassifier, fit_linear
-from gossamer.testing.contracts import lit_lamps
+from gossamer.testing.right_answers import lit_lamps
 
 
 def small_problem(num_rows: int = 40) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from gossamer.data.arrays import LabelledArrays
 from gossamer.metrics.labels import macro_scores, micro_scores
 from gossamer.models.discrete import LinearLabelClassifier, MLkNN, SparseLabelClassifier
 from gossamer.models.discrete.label_model import LabelModel
-from gossamer.testing.contracts import lit_lamps
+from gossamer.testing.right_answers import lit_lamps
 
 MODELS = [SparseLabelClassifier(max_active=1), LinearLabelClassifier(), MLkNN()]
 
