@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,9 +17,11 @@ from gossamer.persistence import JSON, Persistent, check_array, check_names
 NUM_QUANTILES = 101
 
 
-class MarkovArtifact(Persistent):
+class MarkovArtifact(Persistent, ABC):
     """Stores the parameters of all owners, the events' names, and how long series are."""
 
+    num_states: int
+    emission: str
     parameters_: dict[str, np.ndarray]
     length_quantiles_: np.ndarray
     vocabulary_: Vocabulary | None
@@ -62,14 +65,13 @@ class MarkovArtifact(Persistent):
         self.vocabulary_ = vocabularies.get("events")
         self.history_ = metadata["history"]
 
-    num_states: int
-    emission: str
-
+    @abstractmethod
     def _check_arguments(self) -> None:
-        raise NotImplementedError
+        """Refuse bad arguments, each by its name."""
 
+    @abstractmethod
     def _fitted_chain(self) -> Chain:
-        raise NotImplementedError
+        """Return the chain of the fitted model."""
 
     def _restore_chain(self, metadata: Mapping[str, JSON]) -> None:
         """Take back what the chain has besides its parameters."""

@@ -56,10 +56,6 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
     def _new_chain(self, batch: Batch, guess: np.ndarray) -> Chain:
         """Return the chain to be fitted, sized by the data and by a first guess of their states."""
 
-    @abstractmethod
-    def _fitted_chain(self) -> Chain:
-        """Return the chain of the fitted model."""
-
     def _remember_chain(self, chain: Chain) -> None:
         """Keep what the chain has besides its parameters."""
 
