@@ -15,8 +15,8 @@ from torch import Tensor
 def sparsemax(scores: Float[Tensor, "... K"]) -> Float[Tensor, "... K"]:
     """Return argmin over the simplex of ‖p − scores‖², row by row: [scores − threshold]₊ (their algorithm 1).
 
-    >>> sparsemax(torch.tensor([[1.2, 0.8, -1.0]])).tolist()
-    [[0.699999988079071, 0.30000001192092896, 0.0]]
+    >>> sparsemax(torch.tensor([[1.5, 1.0, -1.0]])).tolist()
+    [[0.75, 0.25, 0.0]]
     """
     probs: Tensor = _Sparsemax.apply(scores)  # type: ignore[no-untyped-call]
     return probs

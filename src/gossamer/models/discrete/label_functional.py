@@ -27,8 +27,8 @@ def log_label_rates(encoded: Float[Tensor, "B W"], num_labels: int) -> Float[Ten
 def label_probs(log_rates: Float[Tensor, "B K"], max_active: int) -> Float[Tensor, "B K"]:
     """Return P(y_k = 1) = 1 − (1 − a_k)^L₀: one of L₀ independent draws is open and falls on k.
 
-    >>> label_probs(torch.tensor([[0.5, 0.25]]).log(), max_active=2).tolist()
-    [[0.75, 0.4375]]
+    >>> label_probs(torch.tensor([[0.5, 0.25]]).log(), max_active=2)
+    tensor([[0.7500, 0.4375]])
     """
     return -torch.expm1(_log_off(log_rates, max_active))
 
