@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.models.embeddings.sizing import affordable, by_importance, check_one_size, normal_parameter
@@ -17,13 +17,15 @@ def test_exactly_one_of_size_and_ratio() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 50), st.integers(1, 300))
+@example(141, 3, 25)  # 423 / 16.92 is a little less than 25
+@example(1_234_567, 7, 11)  # a ratio of eight digits must not be rounded up
 def test_the_largest_ratio_in_the_sentence_works(num_embeddings: int, embedding_dim: int, smallest: int) -> None:
     if smallest > num_embeddings * embedding_dim:
         with pytest.raises(ValueError, match=f"num_embeddings × embedding_dim must be at least {smallest}"):
             affordable(num_embeddings, embedding_dim, 1.0, smallest=smallest)
         return
     with pytest.raises(ValueError, match="ratio must be at most") as caught:
-        affordable(num_embeddings, embedding_dim, 1e6, smallest=smallest)
+        affordable(num_embeddings, embedding_dim, 1e9, smallest=smallest)
     largest = float(str(caught.value).removeprefix("ratio must be at most ").split(",")[0])
     assert affordable(num_embeddings, embedding_dim, largest, smallest=smallest) >= smallest
 

@@ -42,8 +42,11 @@ def affordable(num_embeddings: int, embedding_dim: int, ratio: float, *, smalles
             )
         # Rounded down, so that the ratio in the sentence is one that works.
         shown = math.floor(largest * 100) / 100
+        while budget_of(num_embeddings, embedding_dim, shown) < smallest:  # 423 / 16.92 is 25 on paper only
+            shown = round(shown - 0.01, 2)
+        written = f"{shown:.2f}".rstrip("0").rstrip(".")
         raise ValueError(
-            f"ratio must be at most {shown:g}, where the smallest such table of {num_embeddings} × {embedding_dim} "
+            f"ratio must be at most {written}, where the smallest such table of {num_embeddings} × {embedding_dim} "
             f"has {smallest} numbers{advice}, got {ratio:g}"
         )
     return budget
