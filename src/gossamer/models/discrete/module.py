@@ -19,7 +19,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "tanh": nn.T
 def layers(widths: Sequence[int], activation: str) -> nn.Sequential:
     """Return linear layers of these widths with the activation between them, weights as He et al. (2015) begin.
 
-    torch's own first weights let the signal of four layers fade: codes then take several times as long to be used.
+    torch's own first weights let the signal of four layers fade, and with it what codes could tell at the start.
 
     >>> [type(layer).__name__ for layer in layers([3, 2, 1], "relu")]
     ['Linear', 'ReLU', 'Linear']
