@@ -129,7 +129,14 @@ class GradientStep:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Return to a state, exactly."""
-        self.module.load_state_dict(state["module"])
+        try:
+            self.module.load_state_dict(state["module"])
+        except RuntimeError as error:  # torch's words: a headline, and a line per tensor that does not fit
+            first = str(error).splitlines()[-1].strip().rstrip(".")
+            raise ValueError(
+                f"the network must be that of its checkpoint, got one made of other arguments or data ({first}); "
+                "train anew with another checkpoint"
+            ) from error
         # torch's optimisers keep the tensors they are given, and would go on to change the caller's state.
         self.optimiser.load_state_dict(copy_state(state["optimiser"]))
         if self.scheduler is not None:

@@ -51,6 +51,14 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path):
         np.testing.assert_array_equal(resumed.learned_arrays()[name], array, err_msg=name)
 
 
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
+    history = two_blocks().history
+    CDAE(epochs=1, **SMALL).fit(history, checkpoint=tmp_path / "checkpoint")
+    other = CDAE(epochs=2, **SMALL | {"hidden_dim": SMALL["hidden_dim"] + 1})
+    with pytest.raises(ValueError, match=r"^the network must be that of its checkpoint, got .*; train anew"):
+        other.fit(history, checkpoint=tmp_path / "checkpoint")
+
+
 def test_items_that_are_all_but_certain_keep_their_order():
     """The probability of each is 1 in single precision, and its logarithm 0."""
     model = CDAE(epochs=1, **SMALL).fit(two_blocks().history)

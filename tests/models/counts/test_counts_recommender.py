@@ -134,6 +134,7 @@ def test_diagnosis_is_of_histories():
         ({"refine_steps": -1}, r"^refine_steps must be an integer >= 0, got -1$"),
         ({"average_decay": 1}, r"^average_decay must be a finite number >= 0 and < 1, got 1$"),
         ({"init_range": -0.1}, r"^init_range must be a finite number > 0, got -0\.1$"),
+        ({"decoder_decay": -1}, r"^decoder_decay must be a finite number >= 0, got -1$"),
         ({"beta": 0}, r"^beta must be a finite number > 0, got 0$"),
     ],
 )

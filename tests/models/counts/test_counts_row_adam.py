@@ -129,7 +129,19 @@ def test_a_stranger_has_nothing_to_catch_up():
     assert torch.equal(stranger, torch.ones(40, 6))
 
 
+def test_decay_shrinks_matrices_and_spares_biases():
+    plain, decayed = (Network(sparse_gradient=False) for _ in range(2))
+    before = {name: value.detach().clone() for name, value in plain.named_parameters()}
+    for network, decay in ((plain, 0.0), (decayed, 5.0)):
+        train(network, make_adam(network, RATE, weight_decay=decay), 1)
+    for (name, own), other in zip(decayed.named_parameters(), plain.parameters(), strict=True):
+        shrunken = RATE * 5.0 * before[name] if own.ndim > 1 else torch.zeros_like(own)
+        assert torch.allclose(other - own, shrunken, atol=1e-6), name
+
+
 def test_bad_arguments():
+    with pytest.raises(ValueError, match=r"weight_decay must be 0 where gradients are row-sparse, got 1\.0"):
+        make_adam(Network(sparse_gradient=True), RATE, weight_decay=1.0)
     with pytest.raises(ValueError, match="learning_rate must be a finite number > 0, got 0"):
         make_adam(Network(sparse_gradient=True), 0)
     with pytest.raises(ValueError, match="closure must be None"):

@@ -188,6 +188,17 @@ def test_kept_posteriors_are_where_refinement_begins():
     assert np.mean(found[kept][3:]) < np.mean(found[forgetful][3:])
 
 
+def test_only_the_decoders_matrices_decay():
+    steps = [make_step(decoder_decay=decay) for decay in (0.0, 10.0)]
+    for step in steps:
+        step(whole_batch(), 1.0)
+    plain, decayed = (dict(step.network.decoder.named_parameters()) for step in steps)
+    assert all(decayed[name].norm() < plain[name].norm() for name in plain if plain[name].ndim > 1)
+    assert torch.equal(decayed["bias"], plain["bias"])
+    encoders = [step.network.encoder for step in steps]
+    assert all(torch.equal(*both) for both in zip(*(part.parameters() for part in encoders if part), strict=True))
+
+
 def test_seeds_decide():
     def after(seed: int) -> list[Tensor]:
         step = make_step(random_state=seed)
@@ -233,6 +244,7 @@ def test_misuse_is_named():
     [
         ({"inference": "both"}, r"inference must be one of 'amortised', 'svi', .*, got 'both'"),
         ({"learning_rate": 0}, r"learning_rate must be a finite number > 0, got 0"),
+        ({"decoder_decay": -1}, r"decoder_decay must be a finite number >= 0, got -1"),
         ({"beta": 0}, r"beta must be a finite number > 0, got 0"),
         ({"annealing_updates": -1}, r"annealing_updates must be an integer >= 0, got -1"),
         ({"switch_update": 0.5}, r"switch_update must be an integer >= 0, got 0.5"),

@@ -30,16 +30,13 @@ from gossamer.models.counts.network import (
     seeded_weights,
 )
 from gossamer.models.counts.perplexity import COVARIANCES
-from gossamer.models.counts.refinement import Refinement
+from gossamer.models.counts.refinement import ADAM_RATE_AFTERWARDS, ADAM_RATE_IN_TRAINING, METHODS, Refinement
 from gossamer.models.counts.sampling import NUM_QUANTILES, length_quantiles
 from gossamer.models.counts.sparse_layer import ROW_SPARSE_FROM
 from gossamer.models.counts.step import INFERENCES, CountStep
 from gossamer.persistence import JSON, check_array, check_names
 from gossamer.training.loop import fit as train
 from gossamer.training.step import Step
-
-METHODS = ("newton", "adam")
-ADAM_RATE_IN_TRAINING, ADAM_RATE_AFTERWARDS = 1e-2, 8e-3  # the paper's
 
 
 class CountVAE(CountModel):

@@ -42,9 +42,10 @@ class CountRecommender(NetworkRanker):
 
     The encoder, with hidden layers `encoder_dims`, reads `inputs` ("tfidf", "norm", "counts" or "l2") times
     `input_scale` through `dropout`; the decoder has hidden layers `decoder_dims`, none for a linear one. The KL counts
-    `beta`. What is kept are not the last weights but their running mean, over about 1 / (1 − `average_decay`) updates.
-    First weights are uniform in ±`init_range` (None: Glorot's). With validation data, the epoch with the best NDCG@100
-    is kept and training stops after `patience` epochs without a better one.
+    `beta`. Every update shrinks the decoder's matrices by `learning_rate` · `decoder_decay` of themselves. What is kept
+    are not the last weights but their running mean, over about 1 / (1 − `average_decay`) updates. First weights are
+    uniform in ±`init_range` (None: Glorot's). With validation data, the epoch with the best NDCG@100 is kept and
+    training stops after `patience` epochs without a better one.
     """
 
     network_: CountNetwork
@@ -64,6 +65,7 @@ class CountRecommender(NetworkRanker):
         refine_method: str = "newton",
         refine_steps: int | None = None,
         beta: float = 0.2,
+        decoder_decay: float = 0.0,
         average_decay: float = 0.99,
         init_range: float | None = None,
         learning_rate: float = 1e-3,
@@ -84,6 +86,7 @@ class CountRecommender(NetworkRanker):
         self.refine_method = refine_method
         self.refine_steps = refine_steps
         self.beta = beta
+        self.decoder_decay = decoder_decay
         self.average_decay = average_decay
         self.init_range = init_range
         self.learning_rate = learning_rate
@@ -110,6 +113,7 @@ class CountRecommender(NetworkRanker):
                 inference=self.inference,
                 refinement=self._refinement(in_training=True),
                 learning_rate=self.learning_rate,
+                decoder_decay=self.decoder_decay,
                 beta=self.beta,
                 random_state=self.random_state,
             ),
@@ -135,6 +139,7 @@ class CountRecommender(NetworkRanker):
         if self.refine_steps is not None:
             check_int("refine_steps", self.refine_steps, at_least=0)
         check_real("beta", self.beta, above=0)
+        check_real("decoder_decay", self.decoder_decay, at_least=0)
         check_real("average_decay", self.average_decay, at_least=0, below=1)
         if self.init_range is not None:
             check_real("init_range", self.init_range, above=0)

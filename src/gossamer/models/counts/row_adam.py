@@ -9,17 +9,31 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from gossamer.core.checks import check_real
 from gossamer.models.counts.kernels import catch_up_rows, update_rows
 from gossamer.models.counts.sparse_layer import SparseInputLayer
 
 
-def make_adam(module: nn.Module, learning_rate: float, betas: tuple[float, float] = (0.9, 0.999)) -> Optimizer:
-    """Return Adam for all parameters of `module`: torch's fused one, or `RowAdam` where gradients are row-sparse."""
+def make_adam(
+    module: nn.Module, learning_rate: float, betas: tuple[float, float] = (0.9, 0.999), *, weight_decay: float = 0.0
+) -> Optimizer:
+    """Return Adam for all parameters of `module`: torch's fused one, or `RowAdam` where gradients are row-sparse.
+
+    With `weight_decay` every update also shrinks matrices by learning_rate · weight_decay of themselves (AdamW);
+    biases are spared, because how popular terms are is no sign of overfitting.
+    """
     check_real("learning_rate", learning_rate, above=0)
+    check_real("weight_decay", weight_decay, at_least=0)
     layers = [part for part in module.modules() if isinstance(part, SparseInputLayer) and part.sparse_gradient]
+    if weight_decay > 0:
+        if layers:
+            raise ValueError(f"weight_decay must be 0 where gradients are row-sparse, got {weight_decay}")
+        matrices = [parameter for parameter in module.parameters() if parameter.ndim > 1]
+        biases = [parameter for parameter in module.parameters() if parameter.ndim <= 1]
+        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": biases, "weight_decay": 0.0}]
+        return AdamW([group for group in groups if group["params"]], lr=learning_rate, betas=betas, fused=True)
     if not layers:
         return Adam(module.parameters(), lr=learning_rate, betas=betas, fused=True)
     optimiser = RowAdam(module.parameters(), learning_rate, betas=betas)

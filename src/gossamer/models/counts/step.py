@@ -51,8 +51,9 @@ class CountStep:
     - "refined-then-amortised" and the reverse change at update `switch_update`.
 
     The KL counts `beta` · min(1, t / max(1, `annealing_updates`)) at update t, so that the first minibatch has none of
-    it; refinement always climbs the bound with the full `beta`. With `keep_posteriors` rows of data, a row is refined
-    from where it was left the last time. Randomness comes from (random_state, update, process) alone.
+    it; refinement always climbs the bound with the full `beta`. The decoder's matrices shrink by `decoder_decay`
+    (AdamW), as under a Gaussian prior; the encoder, which has no prior, does not. With `keep_posteriors` rows of data,
+    a row is refined from where it was left the last time. Randomness comes from (random_state, update, process) alone.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class CountStep:
         inference: str = "refined",
         refinement: Refinement | None = None,
         learning_rate: float = 8e-4,
+        decoder_decay: float = 0.0,
         beta: float = 1.0,
         annealing_updates: int = 0,
         switch_update: int = 0,
@@ -70,6 +72,7 @@ class CountStep:
     ) -> None:
         self.first, _, self.second = check_choice("inference", inference, INFERENCES).partition("-then-")
         check_real("learning_rate", learning_rate, above=0)
+        check_real("decoder_decay", decoder_decay, at_least=0)
         self.refinement = Refinement() if refinement is None else refinement
         self.beta = check_real("beta", beta, above=0)
         self.annealing_updates = check_int("annealing_updates", annealing_updates, at_least=0)
@@ -81,7 +84,8 @@ class CountStep:
         elif inference != "svi":
             raise ValueError(f"inference must be 'svi' for a network without encoder, got {inference!r}")
         self._optimisers: dict[str, Optimizer] = {
-            name: make_adam(side, learning_rate) for name, side in self._sides.items()
+            name: make_adam(side, learning_rate, weight_decay=decoder_decay if name == "decoder" else 0.0)
+            for name, side in self._sides.items()
         }
         rows = check_int("keep_posteriors", keep_posteriors, at_least=0)
         self._kept = WarmStarts(rows, network.decoder.latent_dim) if rows else None
