@@ -36,6 +36,7 @@ if __name__ == "__main__":
         {
             "Slots, ReinMax": trained(SparseDiscreteVAE),
             "Slots, straight-through": trained(SparseDiscreteVAE, gradient="straight-through"),
+            "Slots, chained prior, ReinMax": trained(SparseDiscreteVAE, prior="chain"),
             "Gumbel-softmax VAE, categorical": trained(GumbelVAE),
             "Gumbel-softmax VAE, Bernoulli": trained(GumbelVAE, kind="bernoulli"),
             "SDLGM, straight-through": trained(SparseDiscreteVAE, codes="shared", gradient="straight-through"),

@@ -28,6 +28,7 @@ SMALL: dict[str, Any] = {
         ({"max_active": 0}, r"max_active must be an integer >= 1, got 0"),
         ({"gradient": "score-function", "num_samples": 1}, r"num_samples must be an integer >= 2, got 1"),
         ({"observation": "real", "binarisation": "dynamic"}, r"binarisation must be 'none' with observation='real'"),
+        ({"prior": "chain", "codes": "shared"}, r"prior must be 'learned' or 'fixed' with codes='shared', got 'chain'"),
         ({"gate_prior": 1.0}, r"gate_prior must be a finite number > 0 and < 1, got 1.0"),
         ({"temperature_floor": 0}, r"temperature_floor must be a finite number > 0, got 0"),
     ],

@@ -6,8 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tiny_discrete import enumerate_states, latents
+from tiny_discrete import enumerate_states, latents, mean_kl
 
+from gossamer.models.discrete.chain_slots import ChainSlotLatent
 from gossamer.models.discrete.gradients import PATHWISE
 from gossamer.models.discrete.latent import Latent
 from gossamer.models.discrete.shared import SharedLatent
@@ -29,14 +30,20 @@ def test_kl_is_that_of_all_states(sort: str):
     torch.testing.assert_close(states.log_q.exp().sum(dim=1), torch.ones(3, dtype=torch.float64))
     # "counts" is charged for the code alone; the paper for every gate and feature that it draws.
     expected = states.merged().kl() if sort == "counts" else states.kl()
-    torch.testing.assert_close(latent.kl(encoded), expected)
+    torch.testing.assert_close(mean_kl(latent, encoded), expected)
+    if sort == "chain":
+        with pytest.raises(NotImplementedError, match=r"needs codes drawn from q: call kl_at"):
+            latent.kl(encoded)
+    else:
+        torch.testing.assert_close(latent.kl(encoded), expected)
 
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_kl_has_the_gradient_it_should(sort: str):
     latent = latents()[sort]
     encoded = random_encoded(latent, 2).requires_grad_()
-    assert torch.autograd.gradcheck(latent.kl, (encoded,))
+    codes = latent.draw_prior(2, torch.Generator().manual_seed(0))
+    assert torch.autograd.gradcheck(lambda given: latent.kl_at(given, codes), (encoded,))
 
 
 @torch.no_grad()
@@ -83,12 +90,15 @@ def test_prior_draws_have_their_probabilities(sort: str):
 @given(
     data=st.data(),
     num_features=st.integers(1, 12),
-    sort=st.sampled_from(["slots", "categorical", "shared"]),
+    sort=st.sampled_from(["slots", "categorical", "chain", "shared"]),
 )
 def test_never_more_than_max_active_features_are_on(data: st.DataObject, num_features: int, sort: str):
     max_active = data.draw(st.integers(1, num_features))
     if sort == "shared":
         latent: Latent = SharedLatent(num_features, max_active)
+    elif sort == "chain":
+        latent = ChainSlotLatent(num_features, max_active)
+        torch.nn.init.normal_(latent.influence)
     else:
         latent = SlotLatent(num_features, max_active, has_off=sort == "slots")
     values = st.floats(-60, 60, width=32)
@@ -110,5 +120,6 @@ def test_never_more_than_max_active_features_are_on(data: st.DataObject, num_fea
         assert (codes == codes.round()).all()
         assert (codes >= 0).all()
         assert (codes.sum(dim=1) <= max_active).all()
-    assert torch.isfinite(latent.kl(encoded)).all()
-    assert (latent.kl(encoded) >= -1e-4).all()
+    for codes in found:
+        assert torch.isfinite(latent.kl_at(encoded, codes)).all()
+        assert (latent.kl_at(encoded, codes) >= -1e-4).all()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gossamer.models.discrete.chain_slots import ChainSlotLatent
 from gossamer.models.discrete.latent import Latent
 from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.observations import BinaryObservation
@@ -47,6 +48,7 @@ def latents() -> dict[str, Latent]:
         "uneven-slots": SlotLatent(5, 2),
         "categorical": SlotLatent(6, 2, has_off=False, learned_prior=False),
         "bernoulli": SlotLatent(4, 4, learned_prior=False),
+        "chain": ChainSlotLatent(5, 3),
         "shared": SharedLatent(3, 2, gate_prior=0.3),
         "counts": SharedLatent(3, 3, learned_prior=True, charge_closed=False),
     }
@@ -94,7 +96,6 @@ def _of_slots(latent: SlotLatent, encoded: Tensor) -> States:
     options = [[*range(size), *([-1] if latent.has_off else [])] for size in sizes]
     codes, log_q, log_p = [], [], []
     log_qs = [logits[:, slot, options[slot]].log_softmax(dim=1) for slot in range(latent.max_active)]
-    log_ps = [latent.prior_logits[slot, options[slot]].log_softmax(dim=0) for slot in range(latent.max_active)]
     for choice in product(*[range(len(kinds)) for kinds in options]):
         code = torch.zeros(latent.num_features, dtype=encoded.dtype)
         for slot, option in enumerate(choice):
@@ -102,8 +103,27 @@ def _of_slots(latent: SlotLatent, encoded: Tensor) -> States:
                 code[starts[slot] + option] = 1
         codes.append(code)
         log_q.append(sum(log_qs[slot][:, option] for slot, option in enumerate(choice)))
-        log_p.append(sum(log_ps[slot][option] for slot, option in enumerate(choice)))
+        log_p.append(
+            sum(_log_prior(latent, code, starts, slot, options[slot])[choice[slot]] for slot in range(len(choice)))
+        )
     return States(torch.stack(codes), torch.stack(log_q, dim=1), torch.stack(log_p))
+
+
+def _log_prior(latent: SlotLatent, code: Tensor, starts: list[int], slot: int, options: list[int]) -> Tensor:
+    """Return log p of a slot's options, given the features that a code has in earlier slots."""
+    logits = latent.prior_logits[slot]
+    if isinstance(latent, ChainSlotLatent):
+        first = slot * latent.num_options
+        for feature in range(starts[slot]):
+            logits = logits + code[feature] * latent.influence[first : first + latent.num_options, feature]
+    return logits[options].log_softmax(dim=0)
+
+
+def mean_kl(latent: Latent, encoded: Tensor) -> Tensor:
+    """Return the mean of `kl_at` over all codes that q can draw, as likely as they are."""
+    states = enumerate_states(latent, encoded)
+    each = latent.kl_at(encoded, states.codes.unsqueeze(1).expand(-1, len(encoded), -1)).expand(len(states.codes), -1)
+    return (states.log_q.exp().T * each).sum(dim=0)
 
 
 def _of_shared(latent: SharedLatent, encoded: Tensor) -> States:

@@ -26,15 +26,15 @@ def negative_bound(
     that is the paper's objective.
     """
     encoded = network.encode(x) if encoded is None else encoded
-    kl = network.latent.kl(encoded).mean()
     if gradient == SCORE_FUNCTION:
-        return leave_one_out(network, x, encoded, num_samples, generator) + kl_weight * kl, kl
+        return leave_one_out(network, x, encoded, num_samples, generator, kl_weight)
     temperatures = network.temperatures()
-    loss = kl_weight * kl
+    losses, kls = [], []
     for _ in range(num_samples):
         code = network.latent.pathwise(encoded, gradient, temperatures, generator)
-        loss = loss - network.log_likelihood(code, x).mean() / num_samples
-    return loss, kl
+        kls.append(network.latent.kl_at(encoded, code).mean())
+        losses.append(kl_weight * kls[-1] - network.log_likelihood(code, x).mean())
+    return torch.stack(losses).mean(), torch.stack(kls).mean()
 
 
 def leave_one_out(
@@ -43,15 +43,18 @@ def leave_one_out(
     encoded: Float[Tensor, "B W"],
     num_samples: int,
     generator: torch.Generator | None,
-) -> Float[Tensor, ""]:
-    """Return −E f, f = log p(x | z), whose gradient in `encoded` is −1/S Σ_s (f_s − mean of the others) ∇ log q(z_s).
+    kl_weight: float = 1.0,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Return −E f, f = log p(x | z) − `kl_weight` · KL, and the mean KL.
 
-    This is the score function with a leave-one-out baseline (Kool et al. 2019): unbiased, because a draw's baseline
-    does not depend on it. The value is the plain mean.
+    The gradient in `encoded` is that of f plus −1/S Σ_s (f_s − mean of the others) ∇ log q(z_s), the score function
+    with a leave-one-out baseline (Kool et al. 2019): unbiased, because a draw's baseline does not depend on it. The
+    value is the plain mean.
     """
     drawn = network.latent.draw(encoded, num_samples, generator)
-    fit = network.log_likelihood(drawn.codes, x)
-    mean = fit.detach().mean(dim=0)
-    advantage = (fit.detach() - mean) * num_samples / (num_samples - 1)  # f_s − mean of the others
+    kl = network.latent.kl_at(encoded, drawn.codes)
+    gain = network.log_likelihood(drawn.codes, x) - kl_weight * kl
+    mean = gain.detach().mean(dim=0)
+    advantage = (gain.detach() - mean) * num_samples / (num_samples - 1)  # f_s − mean of the others
     score = advantage * drawn.log_q
-    return -(fit + (score - score.detach())).mean()
+    return -(gain + (score - score.detach())).mean(), kl.mean()

@@ -54,6 +54,11 @@ class SlotLatent(Latent):
         """Return log p of every option of every slot."""
         return self._present(self.prior_logits).log_softmax(dim=-1)
 
+    def log_prior_after(self, codes: Float[Tensor, "*S B K"]) -> Float[Tensor, "*S B G C"] | Float[Tensor, "G C"]:
+        """Return log p of every option of every slot, which here does not depend on the other slots."""
+        del codes
+        return self.log_prior()
+
     def kl(self, encoded: Float[Tensor, "B W"]) -> Float[Tensor, " B"]:
         """Return Σ_slots Σ_options q log(q / p)."""
         log_q = self.log_probs(encoded)
@@ -75,8 +80,9 @@ class SlotLatent(Latent):
         wide = log_q.expand(num_samples, *log_q.shape)
         choice = draw_choices(wide.detach(), generator).unsqueeze(-1)
         chosen = wide.gather(-1, choice).sum(dim=(2, 3))
-        log_p = self.log_prior().expand_as(wide).gather(-1, choice).sum(dim=(2, 3))
-        return Drawn(self._of_choices(choice.squeeze(-1)), chosen, chosen - log_p)
+        codes = self._of_choices(choice.squeeze(-1))
+        log_p = self.log_prior_after(codes).expand_as(wide).gather(-1, choice).sum(dim=(2, 3))
+        return Drawn(codes, chosen, chosen - log_p)
 
     def draw_prior(self, num_codes: int, generator: torch.Generator | None) -> Float[Tensor, "n K"]:
         """Return codes whose slots are drawn from p."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.models.discrete.chain_slots import ChainSlotLatent
 from gossamer.models.discrete.fitting import FittedByGradient
 from gossamer.models.discrete.latent import Latent
 from gossamer.models.discrete.shared import SharedLatent
@@ -12,7 +13,7 @@ from gossamer.models.discrete.slots import SlotLatent
 from gossamer.models.stored_network import check_widths
 
 CODES = ("slots", "shared", "counts")
-PRIORS = ("learned", "fixed")
+PRIORS = ("learned", "fixed", "chain")
 
 
 class SparseDiscreteVAE(FittedByGradient):
@@ -22,7 +23,8 @@ class SparseDiscreteVAE(FittedByGradient):
     one of its features on or none, 0/1 codes. "shared" (the paper, Xu et al. 2021): `max_active` gates and as many
     draws from one distribution of features per observation, codes are counts; gates have the prior `gate_prior` and
     a network of their own with hidden layers `gate_dims` (none: one more output of the encoder). "counts" is the
-    same without the KL of draws behind closed gates. A `prior` is "learned" or "fixed": uniform, as in the paper.
+    same without the KL of draws behind closed gates. A `prior` is "learned", "fixed" (uniform, as in the
+    paper) or, of slots, a "chain", in which each slot's probabilities depend on the slots before it.
 
     `observation` is "binary" (Bernoulli; `binarisation` of grey values "none", "threshold" at 0.5 or "dynamic", drawn
     anew in every epoch), "real" (Gaussian, a learned variance per column) or "counts" (multinomial, given the
@@ -101,11 +103,14 @@ class SparseDiscreteVAE(FittedByGradient):
                 "more features than there are cannot be on"
             )
         check_choice("codes", self.codes, CODES)
-        check_choice("prior", self.prior, PRIORS)
+        if check_choice("prior", self.prior, PRIORS) == "chain" and self.codes != "slots":
+            raise ValueError(f"prior must be 'learned' or 'fixed' with codes={self.codes!r}, got 'chain'")
         check_real("gate_prior", self.gate_prior, above=0, below=1)
         check_widths("gate_dims", self.gate_dims)
 
     def _make_latent(self) -> Latent:
+        if self.prior == "chain":
+            return ChainSlotLatent(self.num_features, self.max_active)
         is_learned = self.prior == "learned"
         if self.codes == "slots":
             return SlotLatent(self.num_features, self.max_active, learned_prior=is_learned)
