@@ -64,6 +64,16 @@ def test_refinement_climbs_the_bound_of_training(method: str, decoder_dims: list
     assert bounds["refined"] > bounds["other"]
 
 
+def test_scores_may_be_refined_with_another_weight_of_the_kl():
+    model, matrix = fitted(beta=0.2, scoring="refined"), two_blocks().history.matrix()
+    own = model._score_matrix(matrix)
+    np.testing.assert_array_equal(model.set_params(scoring_beta=0.2)._score_matrix(matrix), own)
+    freer = model.set_params(scoring_beta=0.02)._score_matrix(matrix)
+    np.testing.assert_array_equal(freer, model.set_params(scoring_beta=None, beta=0.02)._score_matrix(matrix))
+    # The less the KL counts, the more of the history is told.
+    assert (freer * matrix.toarray()).sum() > (own * matrix.toarray()).sum()
+
+
 def test_no_steps_of_refinement_leave_the_encoders_answer():
     model, matrix = fitted(refine_steps=0), two_blocks().history.matrix()
     refined, amortised = (model.set_params(scoring=name)._score_matrix(matrix) for name in ("refined", "amortised"))
@@ -134,6 +144,7 @@ def test_diagnosis_is_of_histories():
         ({"refine_steps": -1}, r"^refine_steps must be an integer >= 0, got -1$"),
         ({"average_decay": 1}, r"^average_decay must be a finite number >= 0 and < 1, got 1$"),
         ({"init_range": -0.1}, r"^init_range must be a finite number > 0, got -0\.1$"),
+        ({"scoring_beta": 0}, r"^scoring_beta must be a finite number > 0, got 0$"),
         ({"decoder_decay": -1}, r"^decoder_decay must be a finite number >= 0, got -1$"),
         ({"beta": 0}, r"^beta must be a finite number > 0, got 0$"),
     ],

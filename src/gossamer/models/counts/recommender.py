@@ -36,9 +36,9 @@ class CountRecommender(NetworkRanker):
     `scoring` is where that mean comes from: the encoder ("amortised", ψ(x)), refinement from there on the very bound of
     training ("refined", ψ*), or "both", which adds the two log-probabilities. `inference` is what the decoder learns
     from, "amortised" (algorithm 1) or "refined" (algorithm 3) posteriors. Refinement is by `refine_method` "newton" or
-    "adam" (the paper's), at most `refine_steps` steps (None: the method's own number). `scoring` and the refinement may
-    be changed by `set_params` after `fit`. Adam's noise depends on who else is asked for, and so do its scores, a
-    little; Newton's do not.
+    "adam" (the paper's), at most `refine_steps` steps (None: the method's own number), for scores with the KL counting
+    `scoring_beta` (None: `beta`). `scoring` and the refinement may be changed by `set_params` after `fit`. Adam's noise
+    depends on who else is asked for, and so do its scores, a little; Newton's do not.
 
     The encoder, with hidden layers `encoder_dims`, reads `inputs` ("tfidf", "norm", "counts" or "l2") times
     `input_scale` through `dropout`; the decoder has hidden layers `decoder_dims`, none for a linear one. The KL counts
@@ -65,6 +65,7 @@ class CountRecommender(NetworkRanker):
         refine_method: str = "newton",
         refine_steps: int | None = None,
         beta: float = 0.2,
+        scoring_beta: float | None = None,
         decoder_decay: float = 0.0,
         average_decay: float = 0.99,
         init_range: float | None = None,
@@ -86,6 +87,7 @@ class CountRecommender(NetworkRanker):
         self.refine_method = refine_method
         self.refine_steps = refine_steps
         self.beta = beta
+        self.scoring_beta = scoring_beta
         self.decoder_decay = decoder_decay
         self.average_decay = average_decay
         self.init_range = init_range
@@ -139,6 +141,8 @@ class CountRecommender(NetworkRanker):
         if self.refine_steps is not None:
             check_int("refine_steps", self.refine_steps, at_least=0)
         check_real("beta", self.beta, above=0)
+        if self.scoring_beta is not None:
+            check_real("scoring_beta", self.scoring_beta, above=0)
         check_real("decoder_decay", self.decoder_decay, at_least=0)
         check_real("average_decay", self.average_decay, at_least=0, below=1)
         if self.init_range is not None:
@@ -187,7 +191,8 @@ class CountRecommender(NetworkRanker):
         posteriors = [infer(self.network_, batch, None, generator)]
         if self.scoring != "amortised":
             refinement = self._refinement(in_training=False)
-            posteriors.append(refine_bound(decoder, batch, posteriors[0], refinement, generator, self.beta))
+            beta = self.beta if self.scoring_beta is None else self.scoring_beta
+            posteriors.append(refine_bound(decoder, batch, posteriors[0], refinement, generator, beta))
         if self.scoring == "refined":
             posteriors = posteriors[1:]
         first, *others = (torch.log_softmax(decoder.logits(posterior.mean), dim=1) for posterior in posteriors)
