@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,20 @@ def test_it_works_in_cross_validation_and_chooses_its_own_settings() -> None:
     assert {0.5, 1.0} >= {model.temperature_}
 
 
+def test_settings_are_chosen_by_the_rows_left_out(tmp_path: Path) -> None:
+    parts = lit_lamps()
+    none = {"learning_rate": 1e-9, "squash": False}  # nothing can be learned with it
+    model = SparseLabelClassifier(**SMALL, candidates=[none, {"squash": False}, {"hidden_dims": [3], **none}])
+    model.fit(parts.train)
+    assert model.settings_ == {"squash": False}
+    assert [trial["settings"] for trial in model.trials_] == list(model.candidates)
+    plain = SparseLabelClassifier(**{**SMALL, "squash": False}).fit(parts.train)
+    np.testing.assert_array_equal(model.predict_proba(parts.test), plain.predict_proba(parts.test))
+    model.save(tmp_path / "model")
+    again = SparseLabelClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(parts.test), plain.predict_proba(parts.test))
+
+
 def test_rows_without_labels_keep_the_gates_closed() -> None:
     generator = np.random.default_rng(0)
     inputs = generator.normal(size=(80, 2))
@@ -116,6 +131,12 @@ def test_bad_settings_are_named() -> None:
         SparseLabelClassifier(**{**QUICK, "max_active": 5}).fit(data)
     with pytest.raises(ValueError, match=r"max_active must be an integer >= 1, a list of such, or 'cv', got \[2, 0\]"):
         SparseLabelClassifier(**{**QUICK, "max_active": [2, 0]}).fit(data)
+    with pytest.raises(ValueError, match=r"candidates must have arguments of the classifier, got 'squish'"):
+        SparseLabelClassifier(**QUICK, candidates=[{"squish": True}]).fit(data)
+    with pytest.raises(ValueError, match=r"candidates must be a list of dicts of arguments, got \[\]"):
+        SparseLabelClassifier(**QUICK, candidates=[]).fit(data)
+    with pytest.raises(ValueError, match=r"dropout must be a finite number >= 0 and < 1, got 2"):
+        SparseLabelClassifier(**QUICK, candidates=[{"dropout": 2}]).fit(data)
     with pytest.raises(ValueError, match="data must come with labels, got none"):
         SparseLabelClassifier(**QUICK).fit(LabelledArrays(data.inputs))
     model = SparseLabelClassifier(**QUICK).fit(data)

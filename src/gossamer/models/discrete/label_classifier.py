@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from sklearn.base import clone
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.models.discrete.label_functional import LIKELIHOODS, RELAXED
@@ -52,6 +53,7 @@ class SparseLabelClassifier(LabelModel):
     `temperature` (2.5 … 3.5, or a list), and `threshold`, one for all labels out of 0.05 … 0.5 ("cv-per-label": one
     each, 0.01 … 0.5), all for the `objective` "micro_f1", "macro_f1" or "mean_f1". The model is the mean of all folds'
     networks, at the epoch at which the rows left out cost least (`stop_by` "loss") or score best ("objective").
+    `candidates` are further settings to choose among in the same way: dicts of arguments that replace those given here.
 
     Rows without labels are kept and mean that no gate is open. Columns are standardised, constant ones count as 0, and
     with `squash` asinh bends in their long tails.
@@ -81,6 +83,7 @@ class SparseLabelClassifier(LabelModel):
         stop_by: str = "loss",
         num_folds: int = 5,
         num_repeats: int = 3,
+        candidates: Sequence[Mapping[str, Any]] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.variant = variant
@@ -104,6 +107,7 @@ class SparseLabelClassifier(LabelModel):
         self.stop_by = stop_by
         self.num_folds = num_folds
         self.num_repeats = num_repeats
+        self.candidates = candidates
         self.random_state = random_state
 
     def _check_arguments(self) -> None:
@@ -130,8 +134,32 @@ class SparseLabelClassifier(LabelModel):
         check_int("num_repeats", self.num_repeats, at_least=1)
         if self.random_state is not None:
             check_int("random_state", self.random_state, at_least=0)
+        if self.candidates is not None:
+            for settings in _check_settings(self.candidates, self.get_params(deep=False)):
+                self._with(settings)._check_arguments()
+
+    def _with(self, settings: Mapping[str, Any]) -> SparseLabelClassifier:
+        """Return this classifier with other settings, and nothing learned."""
+        other: SparseLabelClassifier = clone(self)
+        other.set_params(**{**settings, "candidates": None})
+        return other
 
     def _learn(self, inputs: Float[np.ndarray, "N D"], labels: Int[np.ndarray, "N K"]) -> None:
+        trials = []
+        for settings in self.candidates or [{}]:
+            trials += self._with(settings)._search(inputs, labels, dict(settings))
+        best = max(trials, key=lambda trial: trial["score"])  # among equals the first
+        self.max_active_, self.temperature_ = best["max_active"], best["temperature"]
+        self.network_, self.thresholds_ = best["network"], best["thresholds"]
+        self.history_: JSON = best["history"]
+        self.settings_: dict[str, Any] = best["settings"]
+        kept = ("max_active", "temperature", "settings", "score")
+        self.trials_: JSON = [{name: trial[name] for name in kept} for trial in trials]
+
+    def _search(
+        self, inputs: Float[np.ndarray, "N D"], labels: Int[np.ndarray, "N K"], settings: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Try the numbers of draws, then the temperatures with the best of them."""
         inputs = self._squashed(inputs)
         limits, temperatures = self._limits(labels), self._temperatures()
         left_out = draw_folds(len(inputs), min(self.num_folds, len(inputs)), self.num_repeats, self.random_state)
@@ -143,12 +171,7 @@ class SparseLabelClassifier(LabelModel):
             for temperature in temperatures
             if temperature != middle
         ]
-        best = max(trials, key=lambda trial: trial["score"])  # among equals the first
-        self.max_active_, self.temperature_ = best["max_active"], best["temperature"]
-        self.network_, self.thresholds_ = best["network"], best["thresholds"]
-        self.history_: JSON = best["history"]
-        kept = ("max_active", "temperature", "score")
-        self.trials_: JSON = [{name: trial[name] for name in kept} for trial in trials]
+        return [{**trial, "settings": settings} for trial in trials]
 
     def _try(
         self,
@@ -192,8 +215,9 @@ class SparseLabelClassifier(LabelModel):
         }
 
     def _probs(self, inputs: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N K"]:
-        objective = self._objective(self.max_active_, self.temperature_, len(self.labels_))
-        each = member_probs(self.network_, objective, torch.from_numpy(self._squashed(inputs)))
+        chosen = self._with(self.settings_)
+        objective = chosen._objective(self.max_active_, self.temperature_, len(self.labels_))
+        each = member_probs(self.network_, objective, torch.from_numpy(chosen._squashed(inputs)))
         return each.mean(dim=0).numpy().astype(np.float64)
 
     def _squashed(self, inputs: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
@@ -245,6 +269,7 @@ class SparseLabelClassifier(LabelModel):
     def _own_metadata(self) -> dict[str, JSON]:
         return {
             "temperature": self.temperature_,
+            "settings": self.settings_,
             "num_members": self.network_.num_members,
             "trials": self.trials_,
             "history": self.history_,
@@ -253,9 +278,25 @@ class SparseLabelClassifier(LabelModel):
     def _restore_own(self, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, JSON]) -> None:
         self.temperature_ = check_real("temperature", metadata["temperature"], above=0)
         num_members = check_int("num_members", metadata["num_members"], at_least=1)
-        self.network_ = self._make_network(num_members, self.n_features_in_, len(self.labels_))
+        (self.settings_,) = _check_settings([metadata["settings"]], self.get_params(deep=False))
+        chosen = self._with(self.settings_)
+        chosen._check_arguments()
+        self.network_ = chosen._make_network(num_members, self.n_features_in_, len(self.labels_))
         restore_network(self.network_, arrays)
         self.trials_, self.history_ = metadata["trials"], metadata["history"]
+
+
+def _check_settings(candidates: Any, known: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return candidates that are dicts of arguments which the classifier has."""
+    if isinstance(candidates, str | Mapping) or not isinstance(candidates, Sequence) or not len(candidates):
+        raise ValueError(f"candidates must be a list of dicts of arguments, got {candidates!r}")
+    for settings in candidates:
+        if not isinstance(settings, Mapping):
+            raise ValueError(f"candidates must be dicts of arguments, got {settings!r}")
+        unknown = sorted(set(settings) - (set(known) - {"candidates"}))
+        if unknown:
+            raise ValueError(f"candidates must have arguments of the classifier, got {unknown[0]!r}")
+    return [dict(settings) for settings in candidates]
 
 
 @torch.no_grad()
