@@ -11,7 +11,9 @@ from gossamer.core.progress import track
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.runner.specs import SearchSpec
 
-LOWER_IS_BETTER = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective")
+LOWER_IS_BETTER = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective", "hard", "iw100")
+# Parts of a bound, what is no bound, and how many features are on: nobody wins by them alone.
+NEITHER_IS_BETTER = ("kl", "reconstruction", "relaxed", "active")
 
 
 def propose(search: SearchSpec, seed: int) -> list[dict[str, Any]]:
@@ -62,6 +64,15 @@ def lower_is_better(metric: str) -> bool:
     (True, False)
     """
     return any(word in LOWER_IS_BETTER for word in metric.split("@")[0].lower().split("_"))
+
+
+def has_a_best(metric: str) -> bool:
+    """Say whether more, or less, of a metric is better at all, by its name.
+
+    >>> has_a_best("test_hard"), has_a_best("mean_active")
+    (True, False)
+    """
+    return not any(word in NEITHER_IS_BETTER for word in metric.split("@")[0].lower().split("_"))
 
 
 def _draw(limits: dict[str, Any], uniform: float) -> float | int:

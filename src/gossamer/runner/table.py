@@ -15,7 +15,7 @@ from gossamer.runner.measure import SIZE_METRICS
 from gossamer.runner.paired import difference_to_reference
 from gossamer.runner.peers import libraries
 from gossamer.runner.records import Record
-from gossamer.runner.search import lower_is_better
+from gossamer.runner.search import has_a_best, lower_is_better
 
 LABELS = ("row", "method", "by")  # columns of words
 SIZES = (*SIZE_METRICS, "nnz", "num_anchors")  # whole numbers, of which none is the best
@@ -109,7 +109,7 @@ def table_cells(
     best = {
         metric: (frame[metric].min() if lower_is_better(metric) else frame[metric].max())
         for metric in experiment.metrics
-        if metric not in SIZES
+        if metric not in SIZES and has_a_best(metric)
     }
     cells, is_best = [], []
     for line in frame.iter_rows(named=True):
