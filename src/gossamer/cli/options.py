@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-COLUMN_ROLES = ("user", "item", "rating", "time", "text", "label", "document", "term", "count")
+COLUMN_ROLES = (
+    *("user", "item", "rating", "time", "text", "label", "document", "term", "count"),
+    *("sequence", "category", "state"),
+)
 
 Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossamer data list`) or a file.")]
 Split = Annotated[
@@ -20,7 +23,8 @@ Split = Annotated[
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        help="A file's column, as user=userId; for user, item, rating, time, or text, label, document, term, count."
+        help="A file's column, as user=userId; for user, item, rating, time, or text, label, document, term, count, "
+        "or sequence, time, category, state."
     ),
 ]
 DataOptions = Annotated[

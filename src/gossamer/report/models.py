@@ -19,6 +19,7 @@ from gossamer.report.latent import latent_section
 from gossamer.report.numbers import format_bytes, format_seconds
 from gossamer.report.page import Report
 from gossamer.report.tables import explanation_blocks
+from gossamer.runner.measure import name_rows
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _describe(data: Data | Parts | None, models: Mapping[str, ModelResult]) -> s
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if data is None:
         return ""
-    on = f"{len(data):,} documents"
+    on = f"{len(data):,} {name_rows(data.train if isinstance(data, Parts) else data)}"
     if isinstance(data, Interactions):
         on = f"{data.num_users:,} users, {data.num_items:,} items and {data.nnz:,} interactions"
     return f"{listed} on {on}." if names else f"{on}."
