@@ -12,6 +12,7 @@ from gossamer.datasets import (
     dbpedia,
     glove,
     gowalla,
+    hsmm_collection,
     hsvae,
     mnist,
     mnist_columns,
@@ -43,6 +44,7 @@ _MODULES = (
     pretrained,
     glove,
     wordnet,
+    hsmm_collection,
 )
 _DATASETS: dict[str, Dataset] = {name: dataset for module in _MODULES for name, dataset in module.DATASETS.items()}
 

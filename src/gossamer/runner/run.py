@@ -34,7 +34,8 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     code = spec_hash(experiment, row, machine.code_hash(family_of(row.model)))
     commit, dirty = machine.commit()
     make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
-    data = open_data(experiment.data, experiment.split)
+    source = experiment.data.with_options(row.data, seed)
+    data = open_data(source, experiment.split)
     split = make_split(data, experiment.split, seed)
     settings, trace = _searched(row, seed, split)
     machine.reset_peak_rss()
@@ -52,7 +53,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.machine(),
         versions=machine.versions(*peers.libraries(row.model)),
-        data=experiment.data.as_json() | {"checksum": data.fingerprint()},
+        data=source.as_json() | {"checksum": data.fingerprint()},
         split=split.description,
         settings=settings,
         search=trace,
