@@ -46,7 +46,7 @@ def test_noise_replaces_observations_by_others_of_the_series():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"part": "rest"}, "part must be one of train, valid, test, got 'rest'"),
+        ({"part": "rest"}, "part must be one of 'train', 'valid', 'test', got 'rest'"),
         ({"length": 1}, "length must be an integer >= 2, got 1"),
         ({"noise": 1.0}, "noise must be .*, got 1"),
         ({"num_test": 0}, "num_test must be an integer >= 1, got 0"),

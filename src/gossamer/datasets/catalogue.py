@@ -17,6 +17,7 @@ from gossamer.datasets import (
     mnist,
     mnist_columns,
     movielens,
+    movielens_genres,
     mulan,
     netflix,
     newsgroups,
@@ -30,6 +31,7 @@ from gossamer.datasets.dataset import Dataset, DatasetInfo
 _MODULES = (
     stdlib,
     movielens,
+    movielens_genres,
     gowalla,
     netflix,
     newsgroups,

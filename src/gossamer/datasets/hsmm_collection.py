@@ -1,8 +1,8 @@
 """A made-up collection of hidden semi-Markov models with features, as in section 4.7.1 of the DENNL chapter.
 
-Every series has a model of its own: ten states, five-dimensional normal observations, 1 + Poisson durations. The means of
-states lie around prototypes that all models share, and deviate from them, partly along a few common directions. The
-features of a model are ReLU(A x + b) of its parameters x: strongly related to them, too few to recover them from.
+Every series has a model of its own: ten states, five-dimensional normal observations, 1 + Poisson durations. The means
+of states lie around prototypes that all models share, and deviate from them, partly along a few common directions.
+The features of a model are ReLU(A x + b) of its parameters x: strongly related to them, too few to recover them from.
 All of it is a function of the seed; a series' name says which model of which seed it has.
 """
 

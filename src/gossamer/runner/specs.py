@@ -28,7 +28,8 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
 class DataSpec:
     """Which data, and what is kept of it: the name of a data set or the path of a file.
 
-    `seeded` is for made-up data: every seed of an experiment draws its own, by the data set's option `seed`.
+    `seeded` is for made-up data: every seed of an experiment draws its own, by the data set's option `seed`. `embed`,
+    a table with a `model` and its `settings`, gives series the embeddings of their people as features.
     """
 
     name: str
@@ -38,6 +39,7 @@ class DataSpec:
     min_per_user: int | None = None
     min_per_item: int | None = None
     seeded: bool | None = None
+    embed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

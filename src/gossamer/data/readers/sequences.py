@@ -129,7 +129,9 @@ def _named(what: str, asked: str | Sequence[str], table: Table) -> list[str]:
     return names
 
 
-def _read_steps(table: Table, roles: Mapping[str, str], values: list[str], features: list[str]) -> tuple[pl.DataFrame, Places]:
+def _read_steps(
+    table: Table, roles: Mapping[str, str], values: list[str], features: list[str]
+) -> tuple[pl.DataFrame, Places]:
     frames, chunks, begin = [], [], 0
     for chunk in table.chunks([*dict.fromkeys([*roles.values(), *values, *features])]):
         size = len(chunk.frame)
@@ -198,9 +200,8 @@ def _check_times(steps: pl.DataFrame, places: Places) -> None:
     before, here = (steps["time"][place] for place in (first, first + 1))
     what = "twice" if here == before else f"after {before:g}"
     advice = "add up or drop repeated steps" if here == before else "sort the rows by time"
-    raise ValueError(
-        f"{places(steps['row'][first + 1])}: times of {steps['sequence'][first]!r} must grow, got {here:g} {what}; {advice}"
-    )
+    where, whose = places(steps["row"][first + 1]), steps["sequence"][first]
+    raise ValueError(f"{where}: times of {whose!r} must grow, got {here:g} {what}; {advice}")
 
 
 def _own_features(steps: pl.DataFrame, names: list[str], offsets: np.ndarray, places: Places) -> np.ndarray:
@@ -210,9 +211,8 @@ def _own_features(steps: pl.DataFrame, names: list[str], offsets: np.ndarray, pl
     if len(wrong):
         row, column = map(int, wrong[0])
         got = "nothing" if np.isnan(table[row, column]) else f"{table[row, column]:g} after {firsts[row, column]:g}"
-        raise ValueError(
-            f"{places(steps['row'][row])}: {names[column]} must be one number for all of {steps['sequence'][row]!r}, got {got}"
-        )
+        where, whose = places(steps["row"][row]), steps["sequence"][row]
+        raise ValueError(f"{where}: {names[column]} must be one number for all of {whose!r}, got {got}")
     return np.asarray(table[offsets[:-1]])
 
 

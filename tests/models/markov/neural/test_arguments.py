@@ -13,10 +13,14 @@ from gossamer.models.markov.neural.arguments import features_of, unrolled_of
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"gradient": "guess"}, "gradient must be one of exact, spsa, stopped, got 'guess'"),
-        ({"final": "both"}, "final must be one of network, em, got 'both'"),
-        ({"method": "magic"}, "method must be one of neural-em, em, .*, got 'magic'"),
-        ({"emission": "gaussian-full"}, "emission must be one of gaussian, categorical, multinomial, poisson, got"),
+        ({"gradient": "guess"}, "gradient must be one of 'exact', 'spsa', 'stopped', got 'guess'"),
+        ({"final": "both"}, "final must be one of 'network', 'em', got 'both'"),
+        ({"final": "em"}, "gradient must be 'exact' or 'spsa' where EM has the last word .*, got 'stopped'"),
+        ({"method": "magic"}, "method must be one of 'neural-em', 'em', .*, got 'magic'"),
+        (
+            {"emission": "gaussian-full"},
+            "emission must be one of 'gaussian', 'categorical', 'multinomial', 'poisson', got",
+        ),
         ({"hidden_share": 1.0}, "hidden_share must be .*, got 1"),
         ({"max_duration": 1}, "max_duration must be an integer >= 2, got 1"),
     ],

@@ -18,9 +18,7 @@ def test_it_is_the_iteration_of_hsmm():
     problem, series = tiny_problem(batch), tiny_series(batch)
     found = improve(tiny_parameters(3), series, GAUSSIAN, problem.prior, 2.5, problem.longest)
     chain = HSMMChain(DURATIONS["poisson"], problem.longest, prior_mean=3.5)
-    step = EMStep(
-        chain, GAUSSIAN, series.observed, batch.offsets, [tiny_parameters(3)], problem.prior, num_observed=24
-    )
+    step = EMStep(chain, GAUSSIAN, series.observed, batch.offsets, [tiny_parameters(3)], problem.prior, num_observed=24)
     step(None, 1.0)
     for name, value in step.parameters.items():
         close = {"rtol": 0.2, "atol": 0.2} if name == "duration.rates" else {"rtol": 1e-9, "atol": 1e-9}

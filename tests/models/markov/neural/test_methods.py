@@ -54,5 +54,7 @@ def test_the_oracle_needs_names_of_its_data_set():
     problem = tiny_problem(batch)
     with pytest.raises(ValueError, match="data must be of the data set 'hsmm-collection' for method='oracle', got"):
         oracle_vectors(batch, problem)
-    with pytest.raises(ValueError, match="series must be those of the data set 'hsmm-collection', got one called 'ann'"):
+    with pytest.raises(
+        ValueError, match="series must be those of the data set 'hsmm-collection', got one called 'ann'"
+    ):
         oracle_vectors(batch._replace(names=Vocabulary(["ann"])), problem)

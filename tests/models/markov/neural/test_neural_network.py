@@ -52,23 +52,27 @@ def test_without_observations_features_decide():
 
 
 @pytest.mark.parametrize("final", ["network", "em"])
-def test_gradients_exact_stopped_and_perturbed(scene, final):
+def test_the_perturbed_gradient_is_close_to_the_exact_one(scene, final):
     network, series, problem, features = scene
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     found = {}
-    for gradient in ("exact", "stopped", "spsa"):
+    for gradient in ("exact", "spsa"):
         network.zero_grad()
         generator = torch.Generator().manual_seed(0)
-        asked = layers(gradient=gradient, final=final, perturbations=200)
+        asked = layers(gradient=gradient, final=final, perturbations=60)
         vectors = network(features, series, problem, asked, generator)
         vectors.square().sum().backward()
         found[gradient] = torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
-    if final == "em":
-        assert found["stopped"].numel() == 0 or (found["stopped"] == 0).all()
     cosine = torch.nn.functional.cosine_similarity(found["exact"], found["spsa"], dim=0)
-    assert cosine > 0.95
+    assert cosine > 0.8
+
+
+def test_a_stopped_gradient_does_not_pass_em(scene):
+    network, series, problem, features = scene
+    fused = network(features, series, problem, layers(gradient="stopped", is_between=False), torch.Generator())
+    assert not fused.requires_grad
 
 
 def test_the_exact_gradient_is_that_of_the_network(scene):

@@ -27,6 +27,12 @@ def check_arguments(model: NeuralEM) -> None:
     check_int("num_layers", model.num_layers, at_least=1)
     check_choice("gradient", model.gradient, GRADIENTS)
     check_choice("final", model.final, FINALS)
+    has_last_word = model.method == "initial-fusion" or (model.method == "neural-em" and model.final == "em")
+    if model.gradient == "stopped" and has_last_word:
+        raise ValueError(
+            "gradient must be 'exact' or 'spsa' where EM has the last word (final='em', method='initial-fusion'), got "
+            "'stopped', which lets nothing through to the network"
+        )
     check_choice("loss", model.loss, LOSSES)
     check_bool("is_mixed", model.is_mixed)
     check_int("perturbations", model.perturbations, at_least=1)

@@ -45,9 +45,7 @@ def observe(batch: Batch, emission: Emission, size: int, hidden: Bool[np.ndarray
     return Series(observed, batch.offsets, sequence_numbers(batch.offsets), int((~is_missing).sum()))
 
 
-def log_likelihood(
-    parameters: Parameters, series: Series, emission: Emission, longest: int
-) -> Float[Tensor, " B"]:
+def log_likelihood(parameters: Parameters, series: Series, emission: Emission, longest: int) -> Float[Tensor, " B"]:
     """Return log p(x) of every series under its own parameters (4.11); differentiable."""
     log_emissions = emission.log_density(series.observed, emission_part(parameters), series.owners)
     return hsmm_log_likelihood(*_logs(parameters, longest), log_emissions, series.offsets)

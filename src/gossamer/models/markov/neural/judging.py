@@ -1,4 +1,4 @@
-"""How good models of single series are: on what they saw, on steps hidden from them, on true states, on what comes next."""
+"""How good models of single series are: on what they saw, on hidden steps, on true states, on what comes next."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def judge(model: NeuralEM, data: Sequences, batch: Batch) -> dict[str, float]:
     "loglik" is per observed step, of parameters that were made from the same steps, which flatters whoever fits them
     closely. "hidden_loglik" is log p(hidden steps | seen ones) per hidden step, of parameters made from the seen ones.
     With true states, "label_accuracy" is the share of steps that the best paths have right by number, and
-    "matched_accuracy" that after the best matching of each series by itself. With categories, "top1", "top3" and "top5" are how
-    often the last step of a series has one of the categories that are expected most after the steps before it.
+    "matched_accuracy" that after the best matching of each series by itself. With categories, "top1", "top3" and "top5"
+    are how often the last step of a series has one of the categories that are expected most after the steps before it.
     """
     models = model.models_for(data)
     seen = max(1, int((~batch.is_missing).sum()))
@@ -56,7 +56,10 @@ def hidden_log_likelihood(model: NeuralEM, batch: Batch) -> float:
         parameters = model._parameters(batch, hidden)
         both = [
             log_likelihood(
-                parameters, observe(batch, problem.emission, model.n_features_in_, gone), problem.emission, problem.longest
+                parameters,
+                observe(batch, problem.emission, model.n_features_in_, gone),
+                problem.emission,
+                problem.longest,
             ).sum()
             for gone in (None, hidden)
         ]
@@ -71,10 +74,8 @@ def next_hits(model: NeuralEM, data: Sequences) -> dict[str, float]:
     earlier, last = split_last(long_enough)
     expected = model.next_observation(earlier).expected
     order = np.argsort(-expected, axis=1, kind="stable")
-    if last.ndim == 1:
-        is_hit = order == last[:, None]
-    else:
-        is_hit = np.take_along_axis(np.nan_to_num(last), order, axis=1) > 0
+    has = np.eye(expected.shape[1])[last] if last.ndim == 1 else np.nan_to_num(last)
+    is_hit = np.take_along_axis(has, order, axis=1) > 0
     return {f"top{rank}": float(is_hit[:, :rank].any(axis=1).mean()) for rank in RANKS}
 
 

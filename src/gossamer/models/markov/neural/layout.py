@@ -1,4 +1,4 @@
-"""Parameters of a hidden semi-Markov model as a vector without constraints: what a network puts out, and what is perturbed.
+"""Parameters of a hidden semi-Markov model as a vector without constraints: what a network puts out and SPSA perturbs.
 
 Probabilities are softplus and L1 normalisation of it, variances and rates softplus, means are standardised; a state
 never follows itself, so a row of transitions has one entry less than there are states.
@@ -26,8 +26,8 @@ class Entry(NamedTuple):
     name: str
     shape: tuple[int, ...]
     kind: str
-    centre: Float[Tensor, "..."]
-    scale: Float[Tensor, "..."]
+    centre: Float[Tensor, ...]
+    scale: Float[Tensor, ...]
 
 
 class Layout:

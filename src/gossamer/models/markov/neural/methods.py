@@ -31,9 +31,7 @@ def unrolled_for(method: str, asked: Unrolled) -> Unrolled:
     return asked
 
 
-def run_em(
-    start: Parameters, series: Series, problem: Problem, *, iterations: int, tolerance: float
-) -> Parameters:
+def run_em(start: Parameters, series: Series, problem: Problem, *, iterations: int, tolerance: float) -> Parameters:
     """Return the parameters of every series by EM on its own observations, from a common or an own start.
 
     It ends when an iteration raises no likelihood by more than `tolerance` per step.
@@ -44,9 +42,7 @@ def run_em(
     before = torch.full((num_series,), -torch.inf, dtype=torch.double)
     with torch.no_grad():
         for _ in range(iterations):
-            found = improve(
-                parameters, series, problem.emission, problem.prior, problem.usual_rate, problem.longest
-            )
+            found = improve(parameters, series, problem.emission, problem.prior, problem.usual_rate, problem.longest)
             parameters = found.parameters
             if ((found.log_likelihood - before) / lengths).max() < tolerance:
                 break

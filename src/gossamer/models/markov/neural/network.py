@@ -73,7 +73,9 @@ class NeuralEMNetwork(nn.Module):
         self.read = nn.Linear(feature_dim + latent_dim + vector_dim, hidden_dim)
         self.think = nn.Linear(hidden_dim, hidden_dim)
         self.write = nn.Linear(hidden_dim, vector_dim + latent_dim)
-        self.direct = nn.Linear(feature_dim, vector_dim, bias=False)  # what is linear in features need not be learned twice
+        self.direct = nn.Linear(
+            feature_dim, vector_dim, bias=False
+        )  # what is linear in features need not be learned twice
         self.dropout = nn.Dropout(dropout)
         odds = (1 - FIRST_WEIGHT) / FIRST_WEIGHT
         # In units of STRENGTH_UNIT, so that steps that suit the weights of an MLP can move it far enough.

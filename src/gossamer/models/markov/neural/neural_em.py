@@ -29,7 +29,6 @@ from gossamer.models.markov.neural.methods import WITH_NETWORK, name_states, ora
 from gossamer.models.markov.neural.network import NeuralEMNetwork, Problem
 from gossamer.models.markov.neural.training import train_network
 from gossamer.models.stored_network import seeded_weights
-from gossamer.persistence import JSON
 
 DURATION_MARGIN = 1.5  # the longest duration is that of a rate this many times the largest of the common start
 
@@ -43,8 +42,8 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
     training data have true states, states are numbered after them.
 
     `gradient` passes gradients through EM layers "exact", by simultaneous perturbation ("spsa", with `perturbations`
-    draws of size `c`), or not at all ("stopped"). `final` "network" lets the network have the last word, drawn towards EM
-    by learned weights where `is_mixed`; "em" ends with an EM layer, as published. `hidden_share` of the steps are
+    draws of size `c`), or not at all ("stopped"). `final` "network" lets the network have the last word, drawn towards
+    EM by learned weights where `is_mixed`; "em" ends with an EM layer, as published. `hidden_share` of the steps are
     hidden from EM layers in training, so that the network learns what EM is worth on what it has not seen; `loss` is
     the likelihood of these steps given the others ("hidden"), or that of whole series (4.11, "all"). `method` is
     "neural-em" or one of those it is compared with: "em" on each series alone, "em-mapping" (features to EM's
@@ -177,9 +176,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
                 usual_count,
             )
 
-    def models_for(
-        self, data: Sequences | np.ndarray, lengths: Any = None, *, missing: Any = None
-    ) -> HSMM:
+    def models_for(self, data: Sequences | np.ndarray, lengths: Any = None, *, missing: Any = None) -> HSMM:
         """Return a fitted `HSMM` with a model for each of these series, in one pass and without training.
 
         A series may be empty: then its features alone decide. The model decodes, judges, samples and forecasts them.

@@ -20,8 +20,8 @@ def spsa(
     """Return `layer(inputs)` with a gradient by simultaneous perturbation.
 
     Rows are perturbed each by itself: the layer must treat them so. The gradient is vᵀĴ, the mean over `perturbations`
-    draws of Δ = ±1, with Ĵ_ij = (f_i(x + cΔ) - f_i(x - cΔ)) / (2 c Δ_j) (4.16). E Ĵ - J = O(c²) (theorem 1), and what is
-    random in it falls with the root of the number of draws.
+    draws of Δ = ±1, with Ĵ_ij = (f_i(x + cΔ) - f_i(x - cΔ)) / (2 c Δ_j) (4.16). E Ĵ - J = O(c²) (theorem 1), and
+    what is random in it falls with the root of the number of draws.
 
     >>> x = torch.tensor([[3.0]], requires_grad=True)
     >>> y = spsa(torch.square, x, perturbations=1, c=0.1, generator=torch.Generator())
