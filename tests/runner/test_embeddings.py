@@ -32,7 +32,7 @@ def test_vectors_find_their_series(monkeypatch):
 
 
 def test_what_cannot_embed_is_named():
-    with pytest.raises(ValueError, match="embed.model must be one with vectors for users, such as als, got 'ease'"):
+    with pytest.raises(ValueError, match=r"embed\.model must be one with vectors for users, such as als, got 'ease'"):
         embed_users(known(), {"model": "ease"})
     parts = Parts(known(), None, known())
     with pytest.raises(ValueError, match="data must be series with a form 'interactions' to embed their people, got"):

@@ -8,7 +8,7 @@ import pytest
 from gossamer.data import Sequences, Vocabulary
 from gossamer.models.linear import EASE
 from gossamer.models.markov import HMM, HSMM
-from gossamer.runner.phases import check_reads_sequences, phases_of, what_follows
+from gossamer.runner.phases import check_reads_sequences, find_phases, phases_of, what_follows
 from gossamer.testing.right_answers import two_phases
 
 
@@ -37,3 +37,15 @@ def test_events_are_named_and_an_hmm_has_no_next_phase():
 def test_other_models_are_refused():
     with pytest.raises(ValueError, match="the model must be one of sequences, such as hsmm, got EASE"):
         check_reads_sequences(EASE())
+
+
+def test_findings_for_the_report():
+    parts = two_phases()
+    model = HSMM(num_states=2, epochs=5, num_starts=1).fit(parts.train)
+    found = find_phases(model, parts.test)
+    assert found["shares"].sum() == pytest.approx(1)
+    assert len(found["paths"]) == len(found["names"]) == len(found["following"]) == 2
+    assert found["durations"].shape[0] == len(found["states"]) == 2
+    assert "±" in found["states"][0]["mean duration"]
+    assert find_phases(model, parts.test[:0]) == {}
+    assert find_phases(EASE(), parts.test) == {}

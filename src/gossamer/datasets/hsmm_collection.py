@@ -95,7 +95,8 @@ def _features(truths: list[Truth], seed: int) -> Float64[np.ndarray, "B F"]:
     serial = np.stack([_serialised(truth) for truth in truths])
     generator = np.random.default_rng(derive_seed(seed, "features"))
     matrix = generator.standard_normal((serial.shape[1], NUM_FEATURES)) / np.sqrt(serial.shape[1])
-    return np.maximum(0.0, serial @ matrix + 0.2 * generator.standard_normal(NUM_FEATURES))
+    features: np.ndarray = np.maximum(0.0, serial @ matrix + 0.2 * generator.standard_normal(NUM_FEATURES))
+    return features
 
 
 def _serialised(truth: Truth) -> Float64[np.ndarray, " M"]:

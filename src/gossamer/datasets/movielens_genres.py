@@ -20,9 +20,9 @@ def load_ml_1m_genres(*, part: str = "train", min_days: int = 8, form: str = "se
     """Return a series for everyone who rated films on `min_days` days at least: a step per such day.
 
     A film gives each of its genres an equal share, and the strengths of a day sum to one (section 4.7.2). The part
-    "train" leaves out everybody's last two days, "valid" the last one, "test" none: the last step of "valid" and "test"
-    is what has to be predicted. Days without ratings are left out, so a step is a visit. `form="interactions"` returns the
-    ratings behind the training part, for models that learn embeddings of the same people.
+    "train" leaves out everybody's last two days, "valid" the last one, "test" none: the last step of "valid" and of
+    "test" is what has to be predicted. Days without ratings are left out, so a step is a visit. `form="interactions"`
+    returns the ratings behind the training part, for models that learn embeddings of the same people.
     """
     check_choice("part", part, HELD_OUT_DAYS)
     check_int("min_days", min_days, at_least=4)

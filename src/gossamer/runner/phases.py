@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.runner.tasks import container_of
 
+NUM_DRAWN, NUM_STEPS, NUM_JUDGED = 8, 120, 500  # series and steps of a drawing; series that shares are counted in
 NUM_EXPECTED = 3  # of the most probable next categories are named
 
 
@@ -77,3 +79,41 @@ def _expected(estimator: Any, values: np.ndarray) -> str:
         return ", ".join(f"{labels[place]} {values[place]:.2f}" for place in best)
     shown = [f"{label} {value:.3g}" for label, value in zip(labels, values, strict=True)]
     return ", ".join(shown[:NUM_EXPECTED]) + (" …" if len(shown) > NUM_EXPECTED else "")
+
+
+def find_phases(estimator: Any, data: Any) -> dict[str, Any]:
+    """Return what `report.phases.phases_section` shows of a model of series; empty for other models or no data."""
+    if not isinstance(data, Sequences) or not hasattr(estimator, "predict_proba") or len(data) == 0:
+        return {}
+    # A model for every series needs them all; others show a few.
+    num_models = len(getattr(estimator, "parameters_", {"initial": [0]})["initial"])
+    shown = data if num_models > 1 else data[: min(len(data), NUM_JUDGED)]
+    states = estimator.predict(shown)
+    paths = [states[begin:end] for begin, end in pairwise(shown.offsets.tolist())]
+    common = getattr(estimator, "start_", None) or estimator.parameters_
+    num_states = common["initial"].shape[1]
+    counts = np.bincount(states, minlength=num_states)
+    return {
+        "names": [str(name) for name in _names(shown)][:NUM_DRAWN],
+        "paths": [path[:NUM_STEPS] for path in paths[:NUM_DRAWN]],
+        "transition": common["transition"][0],
+        "shares": counts / max(1, counts.sum()),
+        "durations": estimator.duration_probs()[0] if hasattr(estimator, "duration_probs") else None,
+        "states": _state_rows(paths, counts),
+        "following": [] if num_models > 1 else what_follows(estimator, shown, NUM_DRAWN),
+    }
+
+
+def _state_rows(paths: list[np.ndarray], counts: np.ndarray) -> list[dict[str, Any]]:
+    lasted: list[list[int]] = [[] for _ in counts]
+    for path in paths:
+        cuts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist()]
+        for begin, end in pairwise(cuts):  # the last phase may go on
+            lasted[path[begin]].append(end - begin)
+    rows = []
+    for state, ended in enumerate(lasted):
+        mean = f"{np.mean(ended):.1f}" if ended else "not seen to end"
+        error = f" ± {np.std(ended, ddof=1) / np.sqrt(len(ended)):.2f}" if len(ended) > 1 else ""
+        share = float(counts[state] / max(1, counts.sum()))
+        rows.append({"phase": str(state), "share of steps": share, "ended": len(ended), "mean duration": mean + error})
+    return rows

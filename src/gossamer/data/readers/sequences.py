@@ -88,7 +88,7 @@ def read_series_features(source: Any, names: Vocabulary, of: str = "the series")
     found = Vocabulary(ids).find(names.ids)
     if (found < 0).any():
         raise ValueError(f"{table.name} must describe every series of {of}, got none of {names[int(found.argmin())]!r}")
-    described = np.concatenate(rows)[found]
+    described: np.ndarray = np.concatenate(rows)[found]
     if np.isnan(described).any():
         row, column = np.argwhere(np.isnan(described))[0]
         raise ValueError(

@@ -67,8 +67,8 @@ def unrolled_of(model: NeuralEM) -> Unrolled:
     return unrolled_for(model.method, asked)
 
 
-def features_of(batch: Batch, feature_dim: int) -> Float64[np.ndarray, "B F"]:
-    """Return the features of every series, as many as those of the fit; none for data that have none."""
+def features_of(batch: Batch, feature_dim: int) -> Float64[np.ndarray, "B F+1"]:
+    """Return the features of every series, as many as those of the fit, and a one: having none is no special case."""
     num_series = len(batch.offsets) - 1
     features = np.zeros((num_series, 0)) if batch.features is None else batch.features.astype(np.float64)
     if features.shape[1] != feature_dim:
@@ -76,4 +76,4 @@ def features_of(batch: Batch, feature_dim: int) -> Float64[np.ndarray, "B F"]:
             f"data must have {feature_dim} features per series, as those of the fit have, got {features.shape[1]}; "
             "give them to Sequences(..., features=…) or to read_sequences"
         )
-    return features
+    return np.concatenate([features, np.ones((num_series, 1))], axis=1)

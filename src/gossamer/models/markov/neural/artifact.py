@@ -81,14 +81,17 @@ class NeuralEMArtifact(Persistent, ABC):
         shapes = HSMMChain(DURATIONS["poisson"], self.longest_duration_).shapes(self.num_states)
         emission = EMISSIONS[self.emission].shapes(self.num_states, self.n_features_in_)
         shapes |= {f"emission.{name}": shape for name, shape in emission.items()}
-        own = {name for name in arrays if not name.startswith(PREFIX)}
+        own = {name: value for name, value in arrays.items() if not name.startswith(PREFIX)}
         moments = {"gaussian": ("centre", "variance"), "poisson": ("centre",)}.get(self.emission, ())
         check_names(own, {*shapes, "length_quantiles", *(PRIOR + name for name in moments)})
         check_names(vocabularies, {"events"} & set(vocabularies), "vocabularies")
         self.start_ = {name: check_array(arrays, name, np.float64, (1, *shape)) for name, shape in shapes.items()}
         self.length_quantiles_ = check_array(arrays, "length_quantiles", np.float64, (NUM_QUANTILES,))
-        stored = {name: check_array(arrays, PRIOR + name, np.float64, (self.n_features_in_,)) for name in moments}
-        self.prior_ = self._believed()._replace(**{name: torch.from_numpy(value) for name, value in stored.items()})
+        stored = {
+            name: torch.from_numpy(check_array(arrays, PRIOR + name, np.float64, (self.n_features_in_,)))
+            for name in moments
+        }
+        self.prior_ = self._believed()._replace(centre=stored.get("centre"), variance=stored.get("variance"))
         self.vocabulary_ = vocabularies.get("events")
         self.history_ = metadata["history"]
         self.network_ = None

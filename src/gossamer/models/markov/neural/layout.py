@@ -59,7 +59,7 @@ class Layout:
     def unpack(self, vectors: Float[Tensor, "B M"]) -> Parameters:
         """Return the parameters of vectors, each with its owner; differentiable."""
         parameters = {}
-        for entry, part in zip(self.entries, vectors.split(self._sizes, dim=1), strict=True):
+        for entry, part in zip(self.entries, torch.split(vectors, self._sizes, dim=1), strict=True):
             value = _constrained(entry, part.view(len(part), *entry.shape))
             parameters[entry.name] = _with_diagonal(value) if entry.name == "transition" else value
         return parameters

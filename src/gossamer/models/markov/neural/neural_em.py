@@ -169,7 +169,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         with seeded_weights(self.random_state):
             return NeuralEMNetwork(
                 self._problem().layout.size,
-                self.feature_dim_,
+                self.feature_dim_ + 1,
                 self.hidden_dim,
                 self.latent_dim,
                 self.dropout,
@@ -243,19 +243,33 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         check_is_fitted(self, "start_")
         return judge(self, data, self._read(data))
 
+    def duration_probs(self) -> Float64[np.ndarray, "1 K D"]:
+        """Return P(a phase lasts d steps), d = 1 … `longest_duration_`, of every state of the common start."""
+        check_is_fitted(self, "start_")
+        return self._common().duration_probs()
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the states of the common start and the most probable moves between them."""
         check_is_fitted(self, "start_")
+        return self._common().explain(n)
+
+    def _common(self) -> HSMM:
         common = HSMM(num_states=self.num_states, emission=self.emission)
         common.parameters_, common.vocabulary_ = self.start_, self.vocabulary_
         common.longest_duration_ = self.longest_duration_
-        return common.explain(n)
+        return common
 
     def _read(self, data: Any, lengths: Any = None, missing: Any = None) -> Batch:
-        known = {"size": self.n_features_in_, "vocabulary": self.vocabulary_}
-        return read_batch(data, EMISSIONS[self.emission], lengths=lengths, missing=missing, **known)
+        return read_batch(
+            data,
+            EMISSIONS[self.emission],
+            lengths=lengths,
+            missing=missing,
+            size=self.n_features_in_,
+            vocabulary=self.vocabulary_,
+        )
 
-    def _features(self, batch: Batch) -> Float64[np.ndarray, "B F"]:
+    def _features(self, batch: Batch) -> Float64[np.ndarray, "B F+1"]:
         return features_of(batch, self.feature_dim_)
 
     def _start_tensors(self) -> dict[str, Tensor]:

@@ -62,7 +62,7 @@ def train_network(
         whole = observe(some.batch, problem.emission, model.n_features_in_)
         hidden = hidden_steps(len(some.batch.values), model.hidden_share, masks)
         seen = observe(some.batch, problem.emission, model.n_features_in_, hidden)
-        vectors = network(some.features, seen, problem, unrolled, generator)
+        vectors: Tensor = network(some.features, seen, problem, unrolled, generator)
         if some.targets is not None:
             return (vectors - some.targets).square().mean()
         likelihood = log_likelihood(problem.layout.unpack(vectors), whole, problem.emission, problem.longest)
