@@ -79,7 +79,7 @@ def judged(gradient: str, perturbations: int = 1) -> Contender:
 if __name__ == "__main__":
     run_benchmark(
         "spsa",
-        "the gradient of one loss, 40 series of 50 steps, 10 states, three EM layers",
+        "the gradient of one loss, 40 series of 50 steps, 10 states, three EM layers; gossamer is the exact one",
         {"num_series": 40, "length": 50},
         {
             "exact": judged("exact"),
