@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -100,7 +101,7 @@ def _runs(path: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise([0, *cuts.tolist(), len(path)]))
 
 
-def _look(state: int) -> dict[str, object]:
+def _look(state: int) -> dict[str, Any]:
     size = len(SERIES_COLOURS)
     return {
         "facecolor": SERIES_COLOURS[state % size],

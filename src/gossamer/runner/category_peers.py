@@ -15,7 +15,7 @@ RANKS = (1, 3, 5)
 def strengths_of(data: Sequences) -> Float64[np.ndarray, "N V"]:
     """Return strengths of categories at every step, of events as well as of strengths; zeros where missing."""
     if data.observations.ndim == 2:
-        return np.nan_to_num(data.observations).astype(np.float64)
+        return np.nan_to_num(np.asarray(data.observations, dtype=np.float64))
     size = int(data.observations.max(initial=0)) + 1 if data.vocabulary is None else len(data.vocabulary)
     rows = np.vstack([np.eye(size), np.zeros(size)])
     strengths: np.ndarray = rows[data.observations]  # -1, a missing event, is the row of zeros

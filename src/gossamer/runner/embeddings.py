@@ -30,9 +30,8 @@ def with_embeddings(parts: Parts, spec: DataSpec) -> Parts:
         raise ValueError(f"data must be series with a form 'interactions' to embed their people, got {spec.name!r}")
     known: Interactions = datasets.load(spec.name, **{**spec.options, "form": "interactions"})
     vectors = embed_users(known, spec.embed)
-    return replace(
-        parts, **{name: _described(getattr(parts, name), known, vectors) for name in ("train", "valid", "test")}
-    )
+    train, valid, test = (_described(part, known, vectors) for part in (parts.train, parts.valid, parts.test))
+    return replace(parts, train=train, valid=valid, test=test)
 
 
 def embed_users(known: Interactions, embed: Mapping[str, Any]) -> Float32[np.ndarray, "N D"]:
