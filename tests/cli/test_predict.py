@@ -100,6 +100,30 @@ def test_short_series_and_unseen_categories(gossamer, tmp_path):
     assert "got the unseen event 'z'" in done.err
 
 
+def test_a_network_with_features_from_another_file(gossamer, tmp_path):
+    rng = np.random.default_rng(0)
+    lines, people = ["id,x,state"], ["id,f"]
+    for number in range(10):
+        shift = float(rng.normal())
+        people.append(f"{number},{shift}")
+        lines += [f"{number},{6 * (step // 3 % 2) + shift + rng.normal()},{step // 3 % 2}" for step in range(9)]
+    (tmp_path / "series.csv").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "people.csv").write_text("\n".join(people), encoding="utf-8")
+    small = ("num_states=2", "epochs=1", "num_starts=1", "start_epochs=5", "hidden_dim=4", "latent_dim=2")
+    words = ["--data", "series.csv", "--option", "features=people.csv", "--out", "m"]
+    done = gossamer("fit", "neural-em", *words, *(word for setting in small for word in ("--set", setting)))
+    assert done.code == 0, done.err
+    assert "label_accuracy" in gossamer("evaluate", "m").out
+    assert "next state" in gossamer("predict", "m", "-n", 2).out
+    assert gossamer("inspect", "m", "--out", "page.html").code == 0
+    assert "Its phases" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    (tmp_path / "bare.csv").write_text("id,x\n99,1\n99,2\n", encoding="utf-8")
+    assert (
+        "people.csv must describe every series of bare.csv, got none of '99'"
+        in gossamer("predict", "m", "--data", "bare.csv").err
+    )
+
+
 def test_a_model_without_phases_says_so(gossamer, artifact):
     done = gossamer("predict", artifact.name)
     assert done.code == 2

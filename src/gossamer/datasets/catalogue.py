@@ -82,11 +82,11 @@ def load(name: str, **options: Any) -> Any:
 def locate(name: str) -> Path | None:
     """Return the directory that holds a data set's files, None where they are not on this machine.
 
-    Built-in data has no files of its own: it lies in Python's standard library.
+    Built-in data has no files of its own: it lies in Python's standard library, or is made up by the code here.
     """
     dataset = find(name)
     if dataset.source is None:
-        return stdlib.library_directory()
+        return stdlib.library_directory() if name in stdlib.DATASETS else Path(__file__).parent
     found = dataset.source.find()
     return None if found is None else found.directory
 
