@@ -35,6 +35,7 @@ def check_arguments(model: NeuralEM) -> None:
         )
     check_choice("loss", model.loss, LOSSES)
     check_bool("is_mixed", model.is_mixed)
+    check_int("regression_rounds", model.regression_rounds, at_least=0)
     check_int("perturbations", model.perturbations, at_least=1)
     check_real("c", model.c, above=0)
     check_real("hidden_share", model.hidden_share, at_least=0, below=1)

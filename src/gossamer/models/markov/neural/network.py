@@ -92,7 +92,7 @@ class NeuralEMNetwork(nn.Module):
         generator: torch.Generator,
     ) -> Float[Tensor, "B M"]:
         """Return the parameters of every series."""
-        scaled = ((features - self.feature_mean) / self.feature_scale).to(self.start)
+        scaled = self.scaled(features).to(self.start)
         latent = scaled.new_zeros(len(scaled), self.latent_dim)
         own, latent = self._call(scaled, latent, scaled.new_zeros(len(scaled), len(self.start)))
         vectors = own
@@ -115,6 +115,16 @@ class NeuralEMNetwork(nn.Module):
         self.feature_mean.copy_(torch.from_numpy(features.mean(axis=0)))
         scale = features.std(axis=0)
         self.feature_scale.copy_(torch.from_numpy(np.where(scale > 1e-8, scale, 1.0)))
+
+    def scaled(self, features: Float[Tensor, "B F"]) -> Float[Tensor, "B F"]:
+        """Return features with mean zero and deviation one over the training data."""
+        return (features - self.feature_mean) / self.feature_scale
+
+    @torch.no_grad()
+    def take_regression(self, intercept: Float[Tensor, " M"], weights: Float[Tensor, "M F"]) -> None:
+        """Begin with what is linear in features."""
+        self.start.copy_(intercept)
+        self.direct.weight.copy_(weights)
 
     def _call(self, features: Tensor, latent: Tensor, moved: Tensor) -> tuple[Tensor, Tensor]:
         hidden = torch.relu(self.read(torch.cat([features, latent, moved], dim=1)))

@@ -27,6 +27,7 @@ from gossamer.models.markov.neural.judging import judge
 from gossamer.models.markov.neural.layout import Layout
 from gossamer.models.markov.neural.methods import WITH_NETWORK, name_states, oracle_vectors, run_em
 from gossamer.models.markov.neural.network import NeuralEMNetwork, Problem
+from gossamer.models.markov.neural.regression import regress_on_features
 from gossamer.models.markov.neural.training import train_network
 from gossamer.models.stored_network import seeded_weights
 
@@ -62,6 +63,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         final: str = "network",
         loss: str = "hidden",
         is_mixed: bool = True,
+        regression_rounds: int = 5,
         perturbations: int = 16,
         c: float = 0.01,
         hidden_share: float = 0.4,
@@ -91,6 +93,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         self.final = final
         self.loss = loss
         self.is_mixed = is_mixed
+        self.regression_rounds = regression_rounds
         self.perturbations = perturbations
         self.c = c
         self.hidden_share = hidden_share
@@ -136,7 +139,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         self.network_, self.history_ = None, None
         if self.method in WITH_NETWORK:
             self.network_ = self._new_network(float(np.diff(batch.offsets).mean()) / self.num_states)
-            self.network_.take_start(self._start_vector(), self._features(batch))
+            self._prepare_network(self.network_, batch)
             held_out = None if validation is None else self._read(validation)
             history = train_network(self, self.network_, batch, held_out, checkpoint=checkpoint, log=log)
             self.history_ = history.as_dict()
@@ -175,6 +178,16 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
                 self.dropout,
                 usual_count,
             )
+
+    def _prepare_network(self, network: NeuralEMNetwork, batch: Batch) -> None:
+        """Let the network begin with the common start, and with what is linear in features."""
+        problem, features = self._problem(), self._features(batch)
+        network.take_start(self._start_vector(), features)
+        if self.regression_rounds:
+            series = observe(batch, problem.emission, self.n_features_in_)
+            scaled = network.scaled(torch.from_numpy(features))
+            found = regress_on_features(self._start_vector(), scaled, series, problem, self.regression_rounds)
+            network.take_regression(found.intercept, found.weights)
 
     def models_for(self, data: Sequences | np.ndarray, lengths: Any = None, *, missing: Any = None) -> HSMM:
         """Return a fitted `HSMM` with a model for each of these series, in one pass and without training.

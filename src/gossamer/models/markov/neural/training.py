@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CLIP_NORM = 5.0
 
 
-class _Some:
+class Some:
     """Some series of a batch; a class of its own, so that nothing moves or converts what is in it."""
 
     def __init__(self, batch: Batch, features: Tensor, targets: Tensor | None) -> None:
@@ -45,31 +45,15 @@ def train_network(
     log: Path | None,
 ) -> History:
     """Train in place, by the likelihood (4.11), by that of hidden steps, or for EM mapping by the distance to EM."""
-    problem, unrolled = model._problem(), unrolled_of(model)
     features = torch.from_numpy(features_of(batch, model.feature_dim_))
-    targets = None
-    if model.method == "em-mapping":
-        series = observe(batch, problem.emission, model.n_features_in_)
-        limits: dict[str, Any] = {"iterations": model.em_iterations, "tolerance": model.tolerance}
-        targets = problem.layout.pack(run_em(model._start_tensors(), series, problem, **limits))
+    targets = em_targets(model, batch) if model.method == "em-mapping" else None
 
-    def collate(rows: np.ndarray) -> _Some:
-        return _Some(take_series(batch, rows), features[rows], None if targets is None else targets[rows])
+    def collate(rows: np.ndarray) -> Some:
+        return Some(take_series(batch, rows), features[rows], None if targets is None else targets[rows])
 
-    def loss(prepared: Any, some: _Some, generator: torch.Generator) -> Tensor:
+    def loss(prepared: Any, some: Some, generator: torch.Generator) -> Tensor:
         del prepared  # it would turn doubles into floats, and shares nothing between processes that EM needs
-        masks = np.random.default_rng(generator.initial_seed())
-        whole = observe(some.batch, problem.emission, model.n_features_in_)
-        hidden = hidden_steps(len(some.batch.values), model.hidden_share, masks)
-        seen = observe(some.batch, problem.emission, model.n_features_in_, hidden)
-        vectors: Tensor = network(some.features, seen, problem, unrolled, generator)
-        if some.targets is not None:
-            return (vectors - some.targets).square().mean()
-        likelihood = log_likelihood(problem.layout.unpack(vectors), whole, problem.emission, problem.longest)
-        if model.loss == "all" or seen.num_observed == whole.num_observed:
-            return -likelihood.sum() / max(1, whole.num_observed)
-        known = log_likelihood(problem.layout.unpack(vectors), seen, problem.emission, problem.longest)
-        return (known - likelihood).sum() / (whole.num_observed - seen.num_observed)
+        return series_loss(model, network, some, generator)
 
     def validate() -> dict[str, float]:
         assert held_out is not None
@@ -97,6 +81,32 @@ def train_network(
     )
     network.eval()
     return history
+
+
+def series_loss(model: NeuralEM, network: NeuralEMNetwork, some: Some, generator: torch.Generator) -> Tensor:
+    """Return minus the log-likelihood per step of what the loss is about, with some steps hidden from EM layers."""
+    problem, unrolled = model._problem(), unrolled_of(model)
+    masks = np.random.default_rng(generator.initial_seed())
+    hidden = hidden_steps(len(some.batch.values), model.hidden_share, masks)
+    whole = observe(some.batch, problem.emission, model.n_features_in_)
+    seen = observe(some.batch, problem.emission, model.n_features_in_, hidden)
+    vectors: Tensor = network(some.features, seen, problem, unrolled, generator)
+    if some.targets is not None:
+        return (vectors - some.targets).square().mean()
+    parameters = problem.layout.unpack(vectors)
+    likelihood = log_likelihood(parameters, whole, problem.emission, problem.longest)
+    if model.loss == "all" or seen.num_observed == whole.num_observed:
+        return -likelihood.sum() / max(1, whole.num_observed)
+    known = log_likelihood(parameters, seen, problem.emission, problem.longest)
+    return (known - likelihood).sum() / (whole.num_observed - seen.num_observed)
+
+
+def em_targets(model: NeuralEM, batch: Batch) -> Tensor:
+    """Return what EM finds for every series alone: what EM mapping learns to predict."""
+    problem = model._problem()
+    series = observe(batch, problem.emission, model.n_features_in_)
+    limits: dict[str, Any] = {"iterations": model.em_iterations, "tolerance": model.tolerance}
+    return problem.layout.pack(run_em(model._start_tensors(), series, problem, **limits))
 
 
 def take_series(batch: Batch, rows: np.ndarray) -> Batch:
