@@ -46,7 +46,8 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
     draws of size `c`), or not at all ("stopped"). `final` "network" lets the network have the last word, drawn towards
     EM by learned weights where `is_mixed`; "em" ends with an EM layer, as published. `hidden_share` of the steps are
     hidden from EM layers in training, so that the network learns what EM is worth on what it has not seen; `loss` is
-    the likelihood of these steps given the others ("hidden"), or that of whole series (4.11, "all"). `method` is
+    the likelihood of these steps given the others ("hidden"), or that of whole series (4.11, "all"). The network begins
+    with what is linear in features, found by `regression_rounds` rounds of EM and ridge regression. `method` is
     "neural-em" or one of those it is compared with: "em" on each series alone, "em-mapping" (features to EM's
     parameters), "mlp-mapping" (features to parameters by likelihood), "initial-fusion" (features to the start of
     EM), "pooled-em", "oracle".
