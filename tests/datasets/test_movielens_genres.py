@@ -21,12 +21,12 @@ def test_parts_grow_by_a_day():
     assert len(train.vocabulary) == 18
     np.testing.assert_allclose(test.observations.sum(axis=1), 1, rtol=1e-5)
     np.testing.assert_array_equal(test[:1].observations[: train.lengths[0]], train[:1].observations)
-    ratings = load_ml_1m_genres(form="interactions")
+    ratings = load_ml_1m_genres(ratings=True)
     assert list(ratings.users) == list(train.names)
 
 
 def test_bad_options_are_named():
     with pytest.raises(ValueError, match="min_days must be an integer >= 4, got 2"):
         load_ml_1m_genres(min_days=2)
-    with pytest.raises(ValueError, match="form must be one of 'sequences', 'interactions', got 'pictures'"):
-        load_ml_1m_genres(form="pictures")
+    with pytest.raises(ValueError, match="ratings must be True or False, got 'pictures'"):
+        load_ml_1m_genres(ratings="pictures")

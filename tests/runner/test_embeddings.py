@@ -35,7 +35,7 @@ def test_what_cannot_embed_is_named():
     with pytest.raises(ValueError, match=r"embed\.model must be one with vectors for users, such as als, got 'ease'"):
         embed_users(known(), {"model": "ease"})
     parts = Parts(known(), None, known())
-    with pytest.raises(ValueError, match="data must be series with a form 'interactions' to embed their people, got"):
+    with pytest.raises(ValueError, match="data must be series with the option 'ratings' to embed their people, got"):
         with_embeddings(parts, DataSpec("ml-1m", embed={"model": "als"}))
     with pytest.raises(ValueError, match="embed has no key 'modle'"):
         with_embeddings(parts, DataSpec("ml-1m", embed={"modle": "als"}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gossamer.core.checks import check_choice, check_int
+from gossamer.core.checks import check_bool, check_choice, check_int
 from gossamer.data.interactions import Interactions
 from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
@@ -16,17 +16,17 @@ DAY = 86_400
 HELD_OUT_DAYS = {"train": 2, "valid": 1, "test": 0}  # how many of a person's last days a part leaves out
 
 
-def load_ml_1m_genres(*, part: str = "train", min_days: int = 8, form: str = "sequences") -> Sequences | Interactions:
+def load_ml_1m_genres(*, part: str = "train", min_days: int = 8, ratings: bool = False) -> Sequences | Interactions:
     """Return a series for everyone who rated films on `min_days` days at least: a step per such day.
 
     A film gives each of its genres an equal share, and the strengths of a day sum to one (section 4.7.2). The part
     "train" leaves out everybody's last two days, "valid" the last one, "test" none: the last step of "valid" and of
-    "test" is what has to be predicted. Days without ratings are left out, so a step is a visit. `form="interactions"`
+    "test" is what has to be predicted. Days without ratings are left out, so a step is a visit. `ratings=True`
     returns the ratings behind the training part, for models that learn embeddings of the same people.
     """
     check_choice("part", part, HELD_OUT_DAYS)
     check_int("min_days", min_days, at_least=4)
-    check_choice("form", form, ["sequences", "interactions"])
+    check_bool("ratings", ratings)
     data = load_ml_1m()
     assert data.time is not None
     assert data.item_features is not None
@@ -36,7 +36,7 @@ def load_ml_1m_genres(*, part: str = "train", min_days: int = 8, form: str = "se
     )
     visits = visits.with_columns(days=pl.col("place").max().over("user"))
     place, days = visits["place"].to_numpy(), visits["days"].to_numpy()
-    if form == "interactions":
+    if ratings:
         kept = data.keep((days >= min_days) & (place <= days - HELD_OUT_DAYS["train"]))
         return kept[np.flatnonzero(kept.user_counts > 0)]
     is_in = (days >= min_days) & (place <= days - HELD_OUT_DAYS[part])

@@ -23,12 +23,12 @@ from gossamer.runner.specs import DataSpec, check_keys
 def with_embeddings(parts: Parts, spec: DataSpec) -> Parts:
     """Return the parts with a row of features per series: the embedding of its name by the model of `spec.embed`.
 
-    The data set must have a form "interactions", with the same people as users and nothing that is held out.
+    The data set must have the option `ratings`, for interactions of the same people without any that are held out.
     """
     check_keys("embed", spec.embed, ["model", "settings", "seed"], required=["model"])
-    if not isinstance(parts.train, Sequences) or "form" not in datasets.find(spec.name).options():
-        raise ValueError(f"data must be series with a form 'interactions' to embed their people, got {spec.name!r}")
-    known: Interactions = datasets.load(spec.name, **{**spec.options, "form": "interactions"})
+    if not isinstance(parts.train, Sequences) or "ratings" not in datasets.find(spec.name).options():
+        raise ValueError(f"data must be series with the option 'ratings' to embed their people, got {spec.name!r}")
+    known: Interactions = datasets.load(spec.name, **{**spec.options, "ratings": True})
     vectors = embed_users(known, spec.embed)
     train, valid, test = (_described(part, known, vectors) for part in (parts.train, parts.valid, parts.test))
     return replace(parts, train=train, valid=valid, test=test)
