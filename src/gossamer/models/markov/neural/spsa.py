@@ -26,7 +26,7 @@ def spsa(
     >>> x = torch.tensor([[3.0]], requires_grad=True)
     >>> y = spsa(torch.square, x, perturbations=1, c=0.1, generator=torch.Generator())
     >>> y.backward()
-    >>> float(y), round(float(x.grad), 4)  # one dimension, a parabola: exact
+    >>> y.item(), round(x.grad.item(), 4)  # one dimension, a parabola: exact
     (9.0, 6.0)
     """
     check_int("perturbations", perturbations, at_least=1)
