@@ -21,7 +21,7 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.models.markov import HMM, HSMM
+from gossamer.models.markov import HMM, HSMM, NeuralEM
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
 from gossamer.testing.right_answers import burning_candles, lit_lamps, two_patterns, two_phases
 
@@ -58,6 +58,7 @@ SMALL_LABELS = {
     "input_dropout": 0.0,
     "max_active": 2,
 }
+SMALL_NEURAL = {"hidden_dim": 4, "latent_dim": 2, "num_starts": 2, "start_epochs": 10, "epochs": 2, "batch_size": 4}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -124,6 +125,8 @@ CASES = [
     Case(HMM(num_states=2, epochs=20), two_phases, strange=two_blocks),
     Case(HSMM(num_states=2, epochs=20, patience=3), two_phases, strange=two_blocks),
     Case(HSMM(num_states=2, duration="table", max_duration=8, epochs=20), two_phases, strange=two_blocks),
+    Case(NeuralEM(num_states=2, gradient="exact", **SMALL_NEURAL), two_phases, strange=two_blocks),
+    Case(NeuralEM(num_states=2, method="em", em_iterations=5, **SMALL_NEURAL), two_phases, strange=two_blocks),
 ]
 
 

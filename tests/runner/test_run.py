@@ -57,6 +57,37 @@ def test_same_seed_same_numbers_other_seed_other_split(experiment: Experiment) -
     assert first.split["seed"] != other.split["seed"]
 
 
+def test_made_up_data_are_drawn_by_the_seed_and_rows_may_have_other_options(tmp_path: Path) -> None:
+    text = """# gossamer reproduce made-up
+name = "made-up"
+title = "Made-up series"
+metrics = ["label_accuracy", "test_hidden_loglik"]
+seeds = [0, 1]
+[data]
+name = "hsmm-collection"
+seeded = true
+options = {num_train = 12, num_valid = 2, num_test = 4}
+[split]
+kind = "given"
+[[row]]
+name = "pooled"
+method = "pooled-em"
+model = "neural-em"
+data = {length = 20}
+settings = {method = "pooled-em", num_states = 3, num_starts = 1, start_epochs = 2}
+"""
+    path = tmp_path / "made-up.toml"
+    path.write_text(text, encoding="utf-8")
+    made_up = read_experiment(path)
+    first, other = (run_row(made_up, made_up.row("pooled"), seed) for seed in (0, 1))
+    assert first.data["options"] == {"num_train": 12, "num_valid": 2, "num_test": 4, "length": 20, "seed": 0}
+    assert first.data["checksum"] != other.data["checksum"]
+    assert set(first.metrics) == {"label_accuracy", "test_hidden_loglik"}
+    path.write_text(text.replace("data = {length = 20}", "data = 20"), encoding="utf-8")
+    with pytest.raises(ValueError, match="row 'pooled': data must be a table of options, got 20"):
+        read_experiment(path)
+
+
 def test_a_search_needs_validation_data(experiment: Experiment) -> None:
     split = replace(experiment.split, arguments={"num_valid": 0, "num_test": 6})
     with pytest.raises(ValueError, match="split must hold out validation data for the search of row 'ease', got none"):

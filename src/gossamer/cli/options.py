@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-COLUMN_ROLES = ("user", "item", "rating", "time", "text", "label", "document", "term", "count")
+TABLE_ROLES = ("user", "item", "rating", "time", "text", "label", "document", "term", "count")
+COLUMN_ROLES = (*TABLE_ROLES, "sequence", "category", "state")
 
 Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossamer data list`) or a file.")]
 Split = Annotated[
@@ -19,9 +20,7 @@ Split = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A file's column, as user=userId; for user, item, rating, time, or text, label, document, term, count."
-    ),
+    typer.Option(help=f"A file's column, as user=userId; for {', '.join(COLUMN_ROLES)}."),
 ]
 DataOptions = Annotated[
     list[str] | None, typer.Option("--option", help="An option of the data, as form=counts or max_words=50000.")

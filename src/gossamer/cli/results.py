@@ -10,6 +10,7 @@ from gossamer.report.models import ModelResult
 from gossamer.runner.code_findings import find_codes, has_codes
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
+from gossamer.runner.phases import find_phases
 from gossamer.runner.source import Division
 
 
@@ -30,6 +31,7 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
         size=model.size_report() if hasattr(model, "size_report") else {},
         entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
         diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
+        phases=find_phases(model, _to_look_at(split)),
         codes=find_codes(model, _to_look_at(split)) if has_codes(model) else {},
     )
 

@@ -15,8 +15,9 @@ from gossamer.data.vocabulary import Vocabulary
 class Sequences:
     """Immutable ragged observations: `observations[offsets[i]:offsets[i + 1]]` is series i.
 
-    Observations are events (integers, one per step, named by `vocabulary`) or vectors (float32, T × D; NaN
-    marks a missing entry). `features` has one row per series, `states` one true state per step.
+    Observations are events (integers, one per step; -1 marks a missing one) or vectors (float32, T × D; NaN marks a
+    missing entry); `vocabulary` names the events, or the D dimensions. `features` has one row per series, `states` one
+    true state per step.
 
     >>> data = Sequences(np.zeros((5, 2)), np.array([0, 2, 5]))
     >>> len(data), data.lengths.tolist()
@@ -54,14 +55,16 @@ class Sequences:
         array = np.asarray(self.observations)
         if array.ndim == 1 and array.dtype.kind in "iu":
             limit = None if self.vocabulary is None else len(self.vocabulary)
-            if array.size and (array.min() < 0 or (limit is not None and array.max() >= limit)):
-                worst = array.min() if array.min() < 0 else array.max()
-                raise ValueError(f"observations must be event numbers in 0 … {limit or '…'}, got {worst}")
+            if array.size and (array.min() < -1 or (limit is not None and array.max() >= limit)):
+                worst = array.min() if array.min() < -1 else array.max()
+                raise ValueError(f"observations must be event numbers in 0 … {limit or '…'} or -1, got {worst}")
             return array.astype(np.int32, copy=False)
         if array.ndim != 2 or array.dtype.kind not in "iuf":
             raise ValueError(
                 f"observations must be a vector of event numbers or a matrix of reals, got {array.dtype} {array.shape}"
             )
+        if self.vocabulary is not None and len(self.vocabulary) != array.shape[1]:
+            raise ValueError(f"vocabulary must name {array.shape[1]} dimensions, got {len(self.vocabulary)} names")
         if np.isinf(array).any():
             raise ValueError("observations must be finite or NaN (missing), got an infinite value")
         return array.astype(np.float32, copy=False)
@@ -98,9 +101,14 @@ class Sequences:
             "median_length": float(np.median(self.lengths)) if len(self) else 0.0,
             "longest": int(self.lengths.max(initial=0)),
         }
-        if self.vocabulary is not None:
-            summary["events"] = len(self.vocabulary)
-        if self.observations.ndim == 2:
+        if self.features is not None:
+            summary["features"] = self.features.shape[1]
+        if self.observations.ndim == 1:
+            summary["events"] = int(self.observations.max(initial=-1)) + 1
+            if self.vocabulary is not None:
+                summary["events"] = len(self.vocabulary)
+            summary["missing"] = int((self.observations < 0).sum())
+        else:
             summary["dimensions"] = self.observations.shape[1]
             summary["missing"] = int(np.isnan(self.observations).sum())
         return summary

@@ -12,10 +12,12 @@ from gossamer.datasets import (
     dbpedia,
     glove,
     gowalla,
+    hsmm_collection,
     hsvae,
     mnist,
     mnist_columns,
     movielens,
+    movielens_genres,
     mulan,
     netflix,
     newsgroups,
@@ -29,6 +31,7 @@ from gossamer.datasets.dataset import Dataset, DatasetInfo
 _MODULES = (
     stdlib,
     movielens,
+    movielens_genres,
     gowalla,
     netflix,
     newsgroups,
@@ -43,6 +46,7 @@ _MODULES = (
     pretrained,
     glove,
     wordnet,
+    hsmm_collection,
 )
 _DATASETS: dict[str, Dataset] = {name: dataset for module in _MODULES for name, dataset in module.DATASETS.items()}
 
@@ -78,11 +82,11 @@ def load(name: str, **options: Any) -> Any:
 def locate(name: str) -> Path | None:
     """Return the directory that holds a data set's files, None where they are not on this machine.
 
-    Built-in data has no files of its own: it lies in Python's standard library.
+    Built-in data has no files of its own: it lies in Python's standard library, or is made up by the code here.
     """
     dataset = find(name)
     if dataset.source is None:
-        return stdlib.library_directory()
+        return stdlib.library_directory() if name in stdlib.DATASETS else Path(__file__).parent
     found = dataset.source.find()
     return None if found is None else found.directory
 

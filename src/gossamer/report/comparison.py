@@ -12,6 +12,7 @@ from gossamer.metrics.evaluation import RankingScores, paired_difference
 from gossamer.report.blocks import Block, Estimate, Figure, Section, Table
 from gossamer.report.figures import metric_intervals
 from gossamer.report.numbers import format_number
+from gossamer.runner.measure import name_rows
 from gossamer.runner.search import lower_is_better
 
 Scores: TypeAlias = RankingScores | Mapping[str, float | tuple[float, float, float]]
@@ -43,7 +44,7 @@ def comparison_section(scores: Mapping[str, Scores], split: Split | Parts | None
         name for name, found in differences.items() if metric in found and found[metric].low <= 0 <= found[metric].high
     ]
     if isinstance(split, Parts):
-        return Section("How well it does", blocks, f"Measured on {len(split.test):,} test documents.")
+        return Section("How well it does", blocks, f"Measured on {len(split.test):,} test {name_rows(split.test)}.")
     sentences = [_verdict(leader, metric, estimates, best, level)]
     if split is not None:
         sentences.append(f"Measured on what was held out of {len(split.test):,} test users.")

@@ -31,7 +31,8 @@ def data_section(data: Data, title: str = "The data") -> Section:
             blocks += _tail_blocks(counts, data.vocabulary, "words", "tokens", data.lengths, "sentences")
         case Sequences() if data.observations.ndim == 1:
             events = data.vocabulary or Vocabulary.numbered(int(data.observations.max(initial=-1)) + 1)
-            counts = np.bincount(data.observations, minlength=len(events))
+            seen = data.observations[data.observations >= 0]
+            counts = np.bincount(seen, minlength=len(events))
             blocks += _tail_blocks(counts, events, "events", "steps", data.lengths, "series")
         case Sequences():
             drawings = histogram(data.lengths, "steps per series", "series", is_log=True)

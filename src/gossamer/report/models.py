@@ -18,7 +18,9 @@ from gossamer.report.figures import training_curves
 from gossamer.report.latent import latent_section
 from gossamer.report.numbers import format_bytes, format_seconds
 from gossamer.report.page import Report
+from gossamer.report.phases import phases_section
 from gossamer.report.tables import explanation_blocks
+from gossamer.runner.measure import name_rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class ModelResult:
     `scores` are the per-user scores of the evaluation, or means by metric, or (mean, low, high) by metric.
     `num_values` and `num_bytes` count what must be stored, `history` has one dict per epoch, and `explanation` is
     what the model's `explain()` returned; `size` and `entries` are those of `compression_section`, `diagnosis` that of
-    `latent_section`, `codes` that of `codes_section`.
+    `latent_section`, `codes` that of `codes_section`, `phases` that of `phases_section`.
     """
 
     scores: Scores = field(default_factory=dict)
@@ -42,6 +44,7 @@ class ModelResult:
     entries: Mapping[str, np.ndarray] = field(default_factory=dict)
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
     codes: Mapping[str, Any] = field(default_factory=dict)
+    phases: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def models_report(
         _size_section(models),
         _examples_section(examples),
         latent_section({name: result.diagnosis for name, result in models.items()}),
+        phases_section({name: result.phases for name, result in models.items()}),
         codes_section({name: result.codes for name, result in models.items()}),
         _learned_section(models),
         _provenance_section(models, split, provenance or {}),
@@ -93,7 +97,7 @@ def _describe(data: Data | Parts | None, models: Mapping[str, ModelResult]) -> s
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if data is None:
         return ""
-    on = f"{len(data):,} documents"
+    on = f"{len(data):,} {name_rows(data.train if isinstance(data, Parts) else data)}"
     if isinstance(data, Interactions):
         on = f"{data.num_users:,} users, {data.num_items:,} items and {data.nnz:,} interactions"
     return f"{listed} on {on}." if names else f"{on}."

@@ -15,7 +15,7 @@ from gossamer.runner.specs import PEER_PREFIX, DataSpec, PairedSpec, SearchSpec,
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _REQUIRED_KEYS = ("name", "title", "metrics", "seeds", "data", "split", "row")
 _KEYS = (*_REQUIRED_KEYS, "paired")
-_ROW_KEYS = ("name", "method", "model", "settings", "search", "paper", "peer")
+_ROW_KEYS = ("name", "method", "model", "data", "settings", "search", "paper", "peer")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Row:
     """One line of a table: a method, its model and settings, and what others publish for it.
 
     `model` is a name of the catalogue, or `peer.<name>` for another library's. `paper` and `peer` map metrics to the
-    numbers that the paper, or a peer that cannot be run here, states.
+    numbers that the paper, or a peer that cannot be run here, states. `data` are options in which the row's data differ
+    from those of the others, such as the length of made-up series.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Row:
     search: SearchSpec | None = None
     paper: dict[str, float] = field(default_factory=dict)
     peer: dict[str, float] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_peer(self) -> bool:
@@ -144,6 +146,9 @@ def _row(values: Mapping[str, Any], metrics: Sequence[str]) -> Row:
         settings = values.get("settings", {})
         if not isinstance(settings, dict):
             raise ValueError(f"settings must be a table, got {settings!r}")
+        options = values.get("data", {})
+        if not isinstance(options, dict):
+            raise ValueError(f"data must be a table of options, got {options!r}")
         search = SearchSpec.from_json(values["search"]) if "search" in values else None
         if search is not None:
             if search.metric not in metrics:
@@ -154,7 +159,7 @@ def _row(values: Mapping[str, Any], metrics: Sequence[str]) -> Row:
         paper, peer = (_published(where, values.get(where, {})) for where in ("paper", "peer"))
     except ValueError as error:
         raise ValueError(f"row {name!r}: {error}") from error
-    return Row(name, str(values["method"]), str(values["model"]), settings, search, paper, peer)
+    return Row(name, str(values["method"]), str(values["model"]), settings, search, paper, peer, options)
 
 
 def _published(where: str, values: Mapping[str, Any]) -> dict[str, float]:

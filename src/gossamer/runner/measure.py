@@ -13,6 +13,7 @@ import numpy as np
 
 from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import HeldOut
+from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import RankingScores, evaluate_ranking
 from gossamer.runner.checkpoints import takes_checkpoint
@@ -76,7 +77,12 @@ def measure(estimator: Any, held_out: Any, metrics: Sequence[str] | None) -> Mea
 
 def name_held_out(held_out: Any) -> str:
     """Say what a model is judged on, such as "760 held-out documents"."""
-    return f"{len(held_out):,} held-out {'users' if isinstance(held_out, HeldOut) else 'documents'}"
+    return f"{len(held_out):,} held-out {'users' if isinstance(held_out, HeldOut) else name_rows(held_out)}"
+
+
+def name_rows(data: Any) -> str:
+    """Say what the rows of a container are called: sequences, or documents."""
+    return "sequences" if isinstance(data, Sequences) else "documents"
 
 
 def num_held_out(held_out: Any) -> int:

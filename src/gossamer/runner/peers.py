@@ -27,6 +27,7 @@ from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_token
 from gossamer.metrics.topic_likelihood import lda_bounds
+from gossamer.runner.category_peers import CategoryPeer, FeatureCategory, MostFrequentCategory
 from gossamer.runner.label_peers import LabelPeer, SklearnChains, SklearnCountForest, SklearnLabelForest
 from gossamer.runner.specs import PEER_PREFIX
 
@@ -257,13 +258,15 @@ class TomotopyLDA(TopicPeer):
         return topics, np.asarray(model.alpha)
 
 
-AnyPeer: TypeAlias = Peer | TopicPeer | LabelPeer | SklearnCountForest
+AnyPeer: TypeAlias = Peer | TopicPeer | LabelPeer | SklearnCountForest | CategoryPeer
 
 PEERS: dict[str, type[AnyPeer]] = {
     "implicit-als": ImplicitALS,
+    "feature-category": FeatureCategory,
     "irspack-ease": IrspackEASE,
     "irspack-ials": IrspackIALS,
     "irspack-slim": IrspackSLIM,
+    "most-frequent-category": MostFrequentCategory,
     "sklearn-chains": SklearnChains,
     "sklearn-count-forest": SklearnCountForest,
     "sklearn-label-forest": SklearnLabelForest,

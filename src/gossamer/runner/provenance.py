@@ -99,7 +99,11 @@ def _like(spec: DataSpec, name: str) -> DataSpec:
         return replace(spec, name=name, options={})
     if has_nameless_columns(name):
         return replace(spec, name=name, options={}, columns={})
-    return replace(spec, name=name, options={key: spec.options[key] for key in ("pattern",) if key in spec.options})
+    return replace(
+        spec,
+        name=name,
+        options={key: spec.options[key] for key in ("pattern", "values", "features") if key in spec.options},
+    )
 
 
 def _is_other(origin: Origin, name: str | None) -> bool:

@@ -98,6 +98,8 @@ def spec_hash(experiment: Experiment, row: Row, source: str) -> str:
         "search": search,
         "source": source,
     }
+    if row.data:
+        said["options"] = row.data
     if experiment.paired is not None:  # what it keeps; whom it is compared with decides no number
         said["paired"] = experiment.paired.metric
     return hashlib.sha256(canonical_json(plain_json("row", said)).encode()).hexdigest()

@@ -14,6 +14,7 @@ from typing import Any
 from gossamer import datasets
 from gossamer.core.progress import progress_is_shown, show_progress
 from gossamer.runner import machine, peers
+from gossamer.runner.embeddings import with_embeddings
 from gossamer.runner.estimators import family_of, make_estimator
 from gossamer.runner.experiment import Experiment, Row
 from gossamer.runner.measure import Measured, fit, measure
@@ -34,7 +35,10 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     code = spec_hash(experiment, row, machine.code_hash(family_of(row.model)))
     commit, dirty = machine.commit()
     make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
-    data = open_data(experiment.data, experiment.split)
+    source = experiment.data.with_options(row.data, seed)
+    data = open_data(source, experiment.split)
+    if source.embed:
+        data = with_embeddings(data, source)
     split = make_split(data, experiment.split, seed)
     settings, trace = _searched(row, seed, split)
     machine.reset_peak_rss()
@@ -52,7 +56,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.machine(),
         versions=machine.versions(*peers.libraries(row.model)),
-        data=experiment.data.as_json() | {"checksum": data.fingerprint()},
+        data=source.as_json() | {"checksum": data.fingerprint()},
         split=split.description,
         settings=settings,
         search=trace,

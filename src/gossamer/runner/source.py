@@ -14,9 +14,10 @@ from gossamer.data.counts import Counts
 from gossamer.data.filters import filter_min_counts, keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions, Split
 from gossamer.data.parts import Parts
-from gossamer.data.readers import read_counted_documents, read_documents, read_interactions
+from gossamer.data.readers import read_counted_documents, read_documents, read_interactions, read_sequences
 from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.sentences import Sentences
+from gossamer.data.sequences import Sequences
 from gossamer.data.splits import (
     split_documents,
     split_given,
@@ -31,7 +32,12 @@ from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
 
 Division: TypeAlias = Split | Parts  # interactions held out of users, or documents in parts
 
-FILE_FORMS = {Interactions: "interactions", Sentences: "sentences", Counts: "counts"}  # what a file can be read as
+FILE_FORMS = {  # what a file can be read as
+    Interactions: "interactions",
+    Sentences: "sentences",
+    Counts: "counts",
+    Sequences: "sequences",
+}
 COUNTING_OPTIONS = ("vocabulary", "max_terms", "min_documents", "pattern")
 
 _SEEDED: dict[str, Callable[..., Split]] = {
@@ -104,7 +110,7 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
     return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
 
 
-def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts:
+def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences:
     options = dict(spec.options)
     usual = "counts" if has_nameless_columns(spec.name) else "interactions"
     form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())
@@ -114,6 +120,9 @@ def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts:
     if form == "sentences":
         check_keys("a file of sentences", options, ["max_words", "min_count"], noun="option")
         return read_documents(spec.name, columns=spec.columns or None, **options)
+    if form == "sequences":
+        check_keys("a file of sequences", options, ["values", "features"], noun="option")
+        return read_sequences(spec.name, columns=spec.columns or None, **options)
     if options:
         raise ValueError(f"options must be left out for a file of interactions, got {options!r}")
     return read_interactions(spec.name, columns=spec.columns or None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.metrics.ranking import parse_metric
 
 PEER_PREFIX = "peer."
@@ -26,7 +26,11 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class DataSpec:
-    """Which data, and what is kept of it: the name of a data set or the path of a file."""
+    """Which data, and what is kept of it: the name of a data set or the path of a file.
+
+    `seeded` is for made-up data: every seed of an experiment draws its own, by the data set's option `seed`. `embed`,
+    a table with a `model` and its `settings`, gives series the embeddings of their people as features.
+    """
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -34,15 +38,24 @@ class DataSpec:
     min_rating: float | None = None
     min_per_user: int | None = None
     min_per_item: int | None = None
+    seeded: bool | None = None
+    embed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"name must be a data set or a file, got {self.name!r}")
         if self.min_rating is not None:
             check_real("min_rating", self.min_rating)
+        if self.seeded is not None:
+            check_bool("seeded", self.seeded)
         for key in ("min_per_user", "min_per_item"):
             if getattr(self, key) is not None:
                 check_int(key, getattr(self, key), at_least=1)
+
+    def with_options(self, options: Mapping[str, Any], seed: int) -> DataSpec:
+        """Return the data of one row and seed: other options where the row has some, drawn by the seed if seeded."""
+        drawn = {"seed": seed} if self.seeded else {}
+        return replace(self, options={**self.options, **options, **drawn})
 
     def as_json(self) -> dict[str, Any]:
         """Return what was said, without what was left open."""

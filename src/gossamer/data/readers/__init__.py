@@ -4,6 +4,7 @@ from gossamer.data.readers.arff import read_multilabel
 from gossamer.data.readers.counted_documents import read_counted_documents
 from gossamer.data.readers.documents import read_documents
 from gossamer.data.readers.interactions import read_interactions
+from gossamer.data.readers.sequences import read_sequences
 from gossamer.data.readers.text import read_counts, read_sentences, read_vocabulary
 from gossamer.data.tables.opening import read_table
 from gossamer.data.text import build_sentences, count_words, split_words
@@ -19,6 +20,7 @@ __all__ = [
     "read_lines",
     "read_multilabel",
     "read_sentences",
+    "read_sequences",
     "read_table",
     "read_vocabulary",
     "split_words",

@@ -43,6 +43,8 @@ def transition_table(transition: Float64[np.ndarray, "K K"], n: int) -> list[dic
 
 def _described(expected: np.ndarray, names: Vocabulary | None, are_probs: bool) -> str:
     if not are_probs:
-        return ", ".join(f"{value:.3g}" for value in expected[:NUM_PARTS]) + (" …" if len(expected) > NUM_PARTS else "")
+        labels = [""] * len(expected) if names is None else [f"{name} " for name in names]
+        shown = [f"{label}{value:.3g}" for label, value in zip(labels, expected, strict=True)][:NUM_PARTS]
+        return ", ".join(shown) + (" …" if len(expected) > NUM_PARTS else "")
     best = np.argsort(-expected, kind="stable")[:NUM_PARTS]
     return ", ".join(f"{names[int(v)] if names is not None else v} {expected[v]:.2f}" for v in best)

@@ -19,6 +19,12 @@ class Batch(NamedTuple):
     offsets: Int64[np.ndarray, " B+1"]
     vocabulary: Vocabulary | None = None
     states: np.ndarray | None = None
+    names: Vocabulary | None = None
+    features: np.ndarray | None = None
+
+    def name_of(self, series: int) -> str:
+        """Return what a series is called: its id, or its number where it has none."""
+        return str(series) if self.names is None else repr(self.names[series])
 
     @property
     def is_missing(self) -> np.ndarray:
@@ -53,7 +59,12 @@ def read_batch(
     if vocabulary is not None and names is not None and names != vocabulary:
         values = _renumbered(values, names, vocabulary)
     mask = None if missing is None else _checked_mask(missing, values)
-    return Batch(emission.check(values, mask, size), np.asarray(offsets, dtype=np.int64), names, states)
+    if values.ndim == 1 and values.dtype.kind in "iu" and isinstance(data, Sequences) and (values < 0).any():
+        mask = values < 0 if mask is None else mask | (values < 0)
+    named, features = (data.names, data.features) if isinstance(data, Sequences) else (None, None)
+    checked = emission.check(values, mask, size)
+    names = names if checked.ndim == values.ndim else None  # a column of numbers that are categories names none of them
+    return Batch(checked, np.asarray(offsets, dtype=np.int64), names, states, named, features)
 
 
 def check_for_fit(batch: Batch, num_states: int, tied: bool) -> None:
@@ -64,13 +75,15 @@ def check_for_fit(batch: Batch, num_states: int, tied: bool) -> None:
     if lengths.min() < 2:
         short = int(np.flatnonzero(lengths < 2)[0])
         raise ValueError(
-            f"every series must have at least two steps, got {lengths[short]} in series {short}; leave it out"
+            f"every series must have at least two steps, got {lengths[short]} in series "
+            f"{batch.name_of(short)}; leave it out"
         )
     seen = np.diff(np.concatenate([[0], np.cumsum(~batch.is_missing)])[batch.offsets])
     if seen.min() == 0:
         empty = int(np.flatnonzero(seen == 0)[0])
         raise ValueError(
-            f"every series must have an observed step, got {lengths[empty]} missing ones (NaN) in series {empty}"
+            f"every series must have an observed step, got {lengths[empty]} missing ones (NaN) in series "
+            f"{batch.name_of(empty)}"
         )
     fewest = int(seen.sum() if tied else seen.min())
     if num_states > fewest:
@@ -100,11 +113,16 @@ def _checked_mask(missing: Any, values: np.ndarray) -> np.ndarray:
 
 
 def _renumbered(values: np.ndarray, names: Vocabulary, vocabulary: Vocabulary) -> np.ndarray:
-    """Return events by the model's own numbers, or raise a ValueError that names one it has not seen."""
+    """Return events, or dimensions, by the model's own numbers; a ValueError names one it has not seen."""
     if values.ndim != 1:
-        return values
-    place = np.asarray(vocabulary.find(names.ids))
-    unseen = np.flatnonzero((place < 0) & (np.bincount(values, minlength=len(names)) > 0))
+        order = names.find(vocabulary.ids)
+        if (order < 0).any() or len(names) != len(vocabulary):
+            wanted, given = (", ".join(map(str, known)) for known in (vocabulary, names))
+            raise ValueError(f"data must have the dimensions {wanted}, as those of the fit have, got {given}")
+        ordered: np.ndarray = values[:, order]
+        return ordered
+    place = np.append(vocabulary.find(names.ids), -1)  # -1, a missing event, stays what it is
+    unseen = np.flatnonzero((place[:-1] < 0) & (np.bincount(values[values >= 0], minlength=len(names)) > 0))
     if len(unseen):
         raise ValueError(
             f"data must have only events that the model was fitted on, got the unseen event {names[int(unseen[0])]!r}"

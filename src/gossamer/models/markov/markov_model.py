@@ -236,7 +236,7 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         series = np.repeat(np.arange(n), sizes) if num_owners > 1 else np.zeros(len(states), dtype=np.int64)
         drawn = EMISSIONS[self.emission].sample(emission_part(parameters), states, series, generator)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return Sequences(drawn, offsets, states=states, vocabulary=self.vocabulary_ if drawn.ndim == 1 else None)
+        return Sequences(drawn, offsets, states=states, vocabulary=self.vocabulary_)
 
     @property
     def num_free_parameters(self) -> int:
