@@ -22,6 +22,7 @@ from gossamer.models.embeddings import (
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
 from gossamer.models.markov import HMM, HSMM
+from gossamer.models.spikeslab import SentenceVAE
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
 from gossamer.testing.right_answers import burning_candles, lit_lamps, two_patterns, two_phases
 
@@ -57,6 +58,14 @@ SMALL_LABELS = {
     "dropout": 0.0,
     "input_dropout": 0.0,
     "max_active": 2,
+}
+SMALL_SENTENCES = {
+    "latent_dim": 4,
+    "embedding_dim": 6,
+    "hidden_dim": 8,
+    "epochs": 2,
+    "batch_size": 18,
+    "max_length": 8,
 }
 CASES = [
     Case(Popularity(), is_personal=False),
@@ -124,6 +133,8 @@ CASES = [
     Case(HMM(num_states=2, epochs=20), two_phases, strange=two_blocks),
     Case(HSMM(num_states=2, epochs=20, patience=3), two_phases, strange=two_blocks),
     Case(HSMM(num_states=2, duration="table", max_duration=8, epochs=20), two_phases, strange=two_blocks),
+    Case(SentenceVAE(**SMALL_SENTENCES), two_topics),
+    Case(SentenceVAE(prior="vsc", softmax="adaptive", refine_steps=1, patience=1, **SMALL_SENTENCES), two_topics),
 ]
 
 

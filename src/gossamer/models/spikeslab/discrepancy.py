@@ -19,8 +19,7 @@ def inverse_multiquadratic(
     >>> inverse_multiquadratic(torch.zeros(1, 2), torch.tensor([[0.0, 0.0], [2.0, 0.0]]), (1.0,)).tolist()
     [[1.0, 0.5]]
     """
-    # Not x² − 2xy + y²: its rounding makes distances of equal codes negative.
-    squared = (x.unsqueeze(1) - y.unsqueeze(0)).square().sum(dim=2) if x.shape[1] <= 64 else _squared_by_product(x, y)
+    squared = _squared_distances(x, y)
     kernel = torch.zeros_like(squared)
     for scale in scales:
         c = 2 * x.shape[1] * scale
@@ -28,8 +27,8 @@ def inverse_multiquadratic(
     return kernel
 
 
-def _squared_by_product(x: Tensor, y: Tensor) -> Tensor:
-    """Return ‖x − y‖² without N × M × D numbers; rounding below 0 is cut off."""
+def _squared_distances(x: Tensor, y: Tensor) -> Tensor:
+    """Return ‖x − y‖² from norms and one product: no N × M × D numbers; rounding below 0 is cut off."""
     norms = x.square().sum(dim=1, keepdim=True) + y.square().sum(dim=1)
     return (norms - 2 * x @ y.T).clamp_min(0)
 

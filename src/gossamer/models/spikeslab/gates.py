@@ -12,7 +12,7 @@ SMALLEST, LARGEST = 0.05, 200.0
 MAX_LOGIT = 30.0
 
 
-def concentrations(raw: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def concentrations(raw: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return a parameter of a Beta distribution from a network's output: softplus, kept in a safe range.
 
     Below the range the floor is added, so that the gradient never vanishes there; above it is cut off.
@@ -44,11 +44,11 @@ def _draw_log_gamma(a: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def beta_kl(
-    alpha: Float[Tensor, "..."],
-    beta: Float[Tensor, "..."],
+    alpha: Float[Tensor, "*shape"],
+    beta: Float[Tensor, "*shape"],
     prior_alpha: Tensor | float,
     prior_beta: Tensor | float,
-) -> Float[Tensor, "..."]:
+) -> Float[Tensor, "*shape"]:
     """Return KL(Beta(alpha, beta) ‖ Beta(prior_alpha, prior_beta)), element by element, from log-gammas and digammas.
 
     >>> beta_kl(torch.tensor([4.0]), torch.tensor([1.0]), 4.0, 1.0).item()

@@ -13,7 +13,7 @@ SPIKE_SCALE = 0.05  # the paper's σ → 0 in practice
 _LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
 
-def log_normal(z: Float[Tensor, "..."], mean: Tensor | float, log_scale: Tensor | float) -> Float[Tensor, "..."]:
+def log_normal(z: Float[Tensor, "*shape"], mean: Tensor | float, log_scale: Tensor | float) -> Float[Tensor, "*shape"]:
     """Return log N(z; mean, exp(log_scale)²), element by element."""
     log_scale = torch.as_tensor(log_scale, dtype=z.dtype, device=z.device)
     return -0.5 * ((z - mean) * torch.exp(-log_scale)) ** 2 - log_scale - _LOG_ROOT_TAU
@@ -42,11 +42,11 @@ def spike_slab_log_prob(
 
 
 def gaussian_kl(
-    mean: Float[Tensor, "..."],
-    log_scale: Float[Tensor, "..."],
+    mean: Float[Tensor, "*shape"],
+    log_scale: Float[Tensor, "*shape"],
     prior_mean: Tensor | float = 0.0,
     prior_log_scale: Tensor | float = 0.0,
-) -> Float[Tensor, "..."]:
+) -> Float[Tensor, "*shape"]:
     """Return KL(N(mean, scale²) ‖ N(prior_mean, prior_scale²)), element by element.
 
     >>> gaussian_kl(torch.tensor([0.0, 2.0]), torch.zeros(2)).tolist()
@@ -58,7 +58,7 @@ def gaussian_kl(
     return 0.5 * (torch.exp(2 * difference) + distance**2 - 1) - difference
 
 
-def bernoulli_kl(logit: Float[Tensor, "..."], prior_logit: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def bernoulli_kl(logit: Float[Tensor, "*shape"], prior_logit: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return KL(Bernoulli(sigmoid(logit)) ‖ Bernoulli(sigmoid(prior_logit))), element by element.
 
     >>> bernoulli_kl(torch.tensor([3.0]), torch.tensor([3.0])).item()
