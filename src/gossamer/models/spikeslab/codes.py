@@ -19,7 +19,7 @@ class Drawn:
     """M codes per sentence and what they cost in nats, before any weights.
 
     `kl_z` and `kl_gamma` are per sentence. `divergence` is of the batch as a whole (an MMD, the pseudo-inputs' share of
-    open gates), `penalty` a norm of the posterior's parameters.
+    open gates), `penalty` a norm of the posterior's parameters, `on_share` how much of the codes is on.
     """
 
     z: Float[Tensor, "M B D"]
@@ -27,6 +27,7 @@ class Drawn:
     kl_gamma: Float[Tensor, " B"]
     divergence: Float[Tensor, ""]
     penalty: Float[Tensor, ""]
+    on_share: Float[Tensor, ""]
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class GaussianCodes(Codes):
         mean, log_scale = split_parameters(self.head(features))
         z = draw_normal(mean, log_scale, generator, num_samples)
         kl_z = gaussian_kl(mean, log_scale).sum(dim=1)
-        return Drawn(z, kl_z, torch.zeros_like(kl_z), z.new_zeros(()), self._penalty(mean, log_scale))
+        return Drawn(z, kl_z, torch.zeros_like(kl_z), z.new_zeros(()), self._penalty(mean, log_scale), z.new_ones(()))
 
     def describe(self, features: Float[Tensor, "B H"]) -> Described:
         """Return the mean; no dimension is ever off."""

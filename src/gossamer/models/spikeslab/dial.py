@@ -9,9 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 MOMENT_DECAY, HOYER_DECAY = 0.95, 0.8
-LOWEST, HIGHEST = math.log(0.02), math.log(5000.0)
-TRAVEL = 40.0  # how far log alpha could go in a whole training if the error were 1 all the time
-FASTEST = 0.5  # per update and unit of error
+LOWEST, HIGHEST = math.log(0.02), math.log(2000.0)
+# How far log alpha and the wanted share could go in a whole training for an error of 1, and per update at most.
+ALPHA_TRAVEL, SHARE_TRAVEL, FASTEST = 40.0, 30.0, 0.2
+MOST_ON = 0.95
 
 
 def hoyer_of(codes: Float[Tensor, "B D"], scale: Float[Tensor, " D"]) -> Float[Tensor, " B"]:
@@ -26,35 +27,57 @@ def hoyer_of(codes: Float[Tensor, "B D"], scale: Float[Tensor, " D"]) -> Float[T
     return (root - ratio) / (root - 1)
 
 
-class SparsityDial(nn.Module):
-    """Follows the Average Hoyer of the codes that training draws, and moves log alpha by the error (integral control).
+def fewest_on(latent_dim: int, spike_scale: float) -> float:
+    """Return the share of dimensions below which closing more gates makes codes less sparse by Hoyer's measure.
 
-    A larger alpha makes being off likelier a priori, so codes sparser; its pull on a gate is proportional to it, which
-    is why the logarithm is what is moved. Standard deviations and the Hoyer are running means over the last batches.
+    With a share p on, of size 1, and spikes of size s, ‖z‖₁/‖z‖₂ is least at p = s / (1 + s): below it codes are
+    mostly spikes, all of one size, and so dense. Twice that, and two dimensions at least, keeps on the safe side.
+
+    >>> fewest_on(32, 0.05)
+    0.1
+    """
+    return max(2 * spike_scale, 2 / latent_dim)
+
+
+class SparsityDial(nn.Module):
+    """Two slow controllers: the Hoyer of drawn codes sets what share shall be on, and that share sets log alpha.
+
+    A larger alpha always closes gates, but Hoyer's measure falls again where nearly all are closed (`fewest_on`):
+    turning alpha by the Hoyer alone would run away there. Standard deviations and the Hoyer are running means.
     """
 
     first_moment: Tensor
     second_moment: Tensor
     hoyer: Tensor
     weight: Tensor
+    log_share: Tensor
 
-    def __init__(self, target: float, latent_dim: int, num_updates: int) -> None:
+    def __init__(self, target: float, latent_dim: int, num_updates: int, *, spike_scale: float, share: float) -> None:
         super().__init__()
         self.target = target
-        self.gain = min(FASTEST, TRAVEL / num_updates)
+        self.alpha_gain = min(FASTEST, ALPHA_TRAVEL / num_updates)
+        self.share_gain = min(FASTEST, SHARE_TRAVEL / num_updates)
+        self.range = math.log(fewest_on(latent_dim, spike_scale)), math.log(MOST_ON)
         self.register_buffer("first_moment", torch.zeros(latent_dim))
         self.register_buffer("second_moment", torch.zeros(latent_dim))
         self.register_buffer("hoyer", torch.zeros(()))
-        self.register_buffer("weight", torch.zeros(2))
+        self.register_buffer("weight", torch.zeros(2))  # what of a running mean is not its zero at the beginning
+        self.register_buffer("log_share", torch.tensor(math.log(share)).clamp(*self.range))
 
     @torch.no_grad()
-    def turn(self, codes: Float[Tensor, "B D"], log_alpha: Float[Tensor, ""]) -> None:
-        """Take note of a batch of codes and move `log_alpha` in place."""
+    def turn(self, codes: Float[Tensor, "B D"], on_share: Float[Tensor, ""], log_alpha: Float[Tensor, "*one"]) -> None:
+        """Take note of a batch of codes and of how much of it is on, and move `log_alpha` in place."""
         self.first_moment.lerp_(codes.mean(dim=0), 1 - MOMENT_DECAY)
         self.second_moment.lerp_(codes.square().mean(dim=0), 1 - MOMENT_DECAY)
-        self.weight.lerp_(torch.ones(2, device=codes.device), torch.tensor([1 - MOMENT_DECAY, 1 - HOYER_DECAY]))
+        decays = torch.tensor([MOMENT_DECAY, HOYER_DECAY], device=codes.device)
+        self.weight.lerp_(torch.ones_like(decays), 1 - decays)
         mean, square = self.first_moment / self.weight[0], self.second_moment / self.weight[0]
         scale = (square - mean**2).clamp_min(0).sqrt()
         self.hoyer.lerp_(hoyer_of(codes, scale).mean(), 1 - HOYER_DECAY)
-        error = self.target - self.hoyer / self.weight[1]
-        log_alpha.add_(self.gain * error).clamp_(LOWEST, HIGHEST)
+        self.log_share.add_(self.share_gain * (self.measured() - self.target)).clamp_(*self.range)
+        surplus = on_share.clamp_min(1e-4).log() - self.log_share
+        log_alpha.add_(self.alpha_gain * surplus).clamp_(LOWEST, HIGHEST)
+
+    def measured(self) -> Float[Tensor, ""]:
+        """Return the Average Hoyer of the last batches."""
+        return self.hoyer / self.weight[1]

@@ -47,8 +47,8 @@ class HierarchicalCodes(Codes):
         self.latent_dim, self.divergence = latent_dim, divergence
         self.spike_scale, self.temperature = spike_scale, temperature
         # Buffers, because the dial turns alpha while training, and a checkpoint and an artifact must hold it.
-        self.register_buffer("log_alpha", torch.tensor(math.log(alpha)))
-        self.register_buffer("log_beta", torch.tensor(math.log(beta)))
+        self.register_buffer("log_alpha", torch.tensor([math.log(alpha)]))
+        self.register_buffer("log_beta", torch.tensor([math.log(beta)]))
         self.gate_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
         self.slab_head = make_head(feature_dim + latent_dim, feature_dim, 2 * latent_dim)
         self._start_at_prior(alpha, beta)
@@ -87,7 +87,7 @@ class HierarchicalCodes(Codes):
             kl_z = spike_slab_kl_sampled(z, wide, wide_mean, wide_scale, spike_scale=self.spike_scale).mean(dim=0)
         kl_gamma = beta_kl(alpha, beta, self.log_alpha.exp(), self.log_beta.exp())
         nothing = z.new_zeros(())
-        return Drawn(z, kl_z.sum(dim=1), kl_gamma.sum(dim=1), nothing, nothing)
+        return Drawn(z, kl_z.sum(dim=1), kl_gamma.sum(dim=1), nothing, nothing, 1 - is_off.detach().mean())
 
     def describe(self, features: Float[Tensor, "B H"]) -> Described:
         """Return (1 − E[γ]) μ(E[γ]) as the mean, and E[γ] as the probability of being off."""

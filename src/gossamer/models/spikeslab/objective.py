@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gossamer.models.spikeslab.codes import Drawn
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.ragged import SentenceBatch
 
@@ -31,6 +30,7 @@ class Outcome:
     kl_z: Float[Tensor, ""]
     kl_gamma: Float[Tensor, ""]
     divergence: Float[Tensor, ""]
+    on_share: Float[Tensor, ""]
     z: Float[Tensor, "B D"]
 
     def scalars(self) -> dict[str, Tensor]:
@@ -41,6 +41,7 @@ class Outcome:
             "kl_z": self.kl_z,
             "kl_gamma": self.kl_gamma,
             "divergence": self.divergence,
+            "on_share": self.on_share,
         }
 
 
@@ -63,8 +64,4 @@ def objective(
         for part in ("kl_z", "kl_gamma", "divergence", "penalty")
     )
     loss = reconstruction + weights.psi * kl_z + weights.lam * (kl_gamma + divergence) + weights.penalty * penalty
-    return Outcome(loss, reconstruction, kl_z, kl_gamma, divergence, _first(draws))
-
-
-def _first(draws: list[Drawn]) -> Tensor:
-    return draws[0].z[0].detach()
+    return Outcome(loss, reconstruction, kl_z, kl_gamma, divergence, draws[0].on_share, draws[0].z[0].detach())

@@ -39,8 +39,9 @@ class MatCodes(Codes):
         logit = z.new_full((1,), self.off_logit)
         log_p = spike_slab_log_prob(z, logit, spike_scale=self.spike_scale)
         kl_z = (log_normal(z, mean, log_scale) - log_p).mean(dim=0).sum(dim=1)
-        divergence = mmd(z[0], self.draw_prior(len(mean), generator).to(z))
-        return Drawn(z, kl_z, z.new_zeros(len(mean)), divergence, z.new_zeros(()))
+        # Between the codes of a training batch only: elsewhere nobody asks for it, and it is quadratic in the rows.
+        divergence = mmd(z[0], self.draw_prior(len(mean), generator).to(z)) if self.training else z.new_zeros(())
+        return Drawn(z, kl_z, z.new_zeros(len(mean)), divergence, z.new_zeros(()), z.new_ones(()))
 
     def describe(self, features: Float[Tensor, "B H"]) -> Described:
         """Return the mean; the probability of being off is the spike's share of the prior's density there."""
@@ -77,7 +78,7 @@ class SparseCodingCodes(Codes):
         self.gate_head = make_head(feature_dim, feature_dim, latent_dim)
         self.slab_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
         self.pseudo_inputs = nn.Parameter(0.5 * torch.randn(num_pseudo_inputs, feature_dim))
-        self.register_buffer("num_updates", torch.zeros(()))
+        self.register_buffer("num_updates", torch.zeros(1))
         last = self.gate_head[-1]
         assert isinstance(last, nn.Linear)
         nn.init.constant_(last.bias, self.off_logit)
@@ -102,7 +103,8 @@ class SparseCodingCodes(Codes):
         mask = torch.sigmoid(SHARPNESS * margin) if self.training else (margin > 0).to(slab.dtype)
         to_each, of_pseudo = self._divergences(off_logit, mean, log_scale)
         kl_z = math.log(to_each.shape[1]) - torch.logsumexp(-to_each, dim=1)
-        return Drawn(slab * mask, kl_z, kl_z.new_zeros(len(kl_z)), of_pseudo, kl_z.new_zeros(()))
+        nothing = torch.zeros_like(kl_z)
+        return Drawn(slab * mask, kl_z, nothing, of_pseudo, kl_z.new_zeros(()), mask.detach().mean())
 
     def _divergences(self, off_logit: Tensor, mean: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
         """Return KL(q ‖ p_u) of each sentence and pseudo-input (B × U), and the pseudo-inputs' own term."""

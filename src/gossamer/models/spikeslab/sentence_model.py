@@ -201,10 +201,14 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         check_names(vocabularies, {"words"}, "vocabularies")
         self._check_arguments()
         self.words_ = vocabularies["words"]
-        self.network_ = self._make_network(len(self.words_))
-        restore_network(self.network_, arrays)
-        self.network_.rank_again()
-        self.is_own_ = True
+        network = self._make_network(len(self.words_))
+        restore_network(network, arrays)
+        self.take_network(network, metadata)
+
+    def take_network(self, network: SentenceNetwork, metadata: Mapping[str, JSON]) -> None:
+        """Take a network with its weights back, and what `learned_metadata` says of it."""
+        network.rank_again()
+        self.network_, self.is_own_ = network, True
         self.history_ = metadata["history"]
         self.dimensions_ = metadata["dimensions"]  # type: ignore[assignment]
         self.tokens_per_second_ = check_real("tokens_per_second", metadata["tokens_per_second"], at_least=0)

@@ -139,7 +139,7 @@ class SentenceVAE(SentenceModel):
         schedule = Schedule(
             self.learning_rate, self.batch_size, self.epochs, self.patience, self.num_gates, self.num_samples
         )
-        dial = None if self.sparsity is None else SparsityDial(self.sparsity, self.latent_dim, num_updates)
+        dial = None if self.sparsity is None else self._make_dial(self.sparsity, num_updates)
         training = Training(self.network_, self._weights(), schedule, dial)
         watched = validation if self.patience is not None else None
         history = train_network(
@@ -174,6 +174,10 @@ class SentenceVAE(SentenceModel):
         if not isinstance(codes, HierarchicalCodes):
             raise AttributeError(f"prior must be 'spike_slab' for a Beta distribution of γ, got {self.prior!r}")
         return float(getattr(codes, name).exp())
+
+    def _make_dial(self, sparsity: float, num_updates: int) -> SparsityDial:
+        share = self.beta / (self.alpha + self.beta)
+        return SparsityDial(sparsity, self.latent_dim, num_updates, spike_scale=self.spike_scale, share=share)
 
     def _weights(self) -> Weights:
         return Weights(self.psi, self.lam, self.norm_weight if self.norm != "none" else 0.0)
@@ -241,7 +245,8 @@ class SentenceVAE(SentenceModel):
         assert self.sparsity is not None
         if abs(reached - self.sparsity) > TOLERANCE:
             logger.warning(
-                "sparsity %.2f was asked for and %.2f reached on validation data, with alpha = %.3g; train longer",
+                "sparsity %.2f was asked for and %.2f reached on validation data, with alpha = %.3g; train longer, or "
+                "lower psi or spike_scale",
                 self.sparsity,
                 reached,
                 self.alpha_,

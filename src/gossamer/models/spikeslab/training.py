@@ -63,9 +63,9 @@ class Training(nn.Module):
             codes.advance()
             if self.dial is not None:
                 assert isinstance(codes, HierarchicalCodes)
-                self.dial.turn(outcome.z, codes.log_alpha)
-                scalars["hoyer"] = self.dial.hoyer / self.dial.weight[1]
-                scalars["log_alpha"] = codes.log_alpha
+                self.dial.turn(outcome.z, outcome.on_share, codes.log_alpha)
+                scalars["hoyer"] = self.dial.measured()
+                scalars["log_alpha"] = codes.log_alpha[0]
         return {name: value.clone() for name, value in scalars.items()}
 
 
