@@ -24,7 +24,8 @@ def hoyer_of(codes: Float[Tensor, "B D"], scale: Float[Tensor, " D"]) -> Float[T
     scaled = codes / scale.clamp_min(1e-8)
     root = math.sqrt(codes.shape[1])
     ratio = scaled.abs().sum(dim=1) / scaled.norm(dim=1).clamp_min(1e-12)
-    return (root - ratio) / (root - 1)
+    values: Tensor = (root - ratio) / (root - 1)
+    return values
 
 
 def fewest_on(latent_dim: int, spike_scale: float) -> float:

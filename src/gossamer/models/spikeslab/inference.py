@@ -101,8 +101,8 @@ def encode_all(
             wide, (described.mean, described.slab_mean, described.off_probs, drawn.z[0]), strict=True
         ):
             array[rows] = value.numpy()
-        for array, value in zip(narrow, (drawn.kl_z, drawn.kl_gamma, cost), strict=True):
-            array[rows] = value.numpy()
+        for row_array, cost_of in zip(narrow, (drawn.kl_z, drawn.kl_gamma, cost), strict=True):
+            row_array[rows] = cost_of.numpy()
     return Encoded(*wide, *narrow)
 
 

@@ -99,7 +99,8 @@ class SentenceNetwork(nn.Module):
         """Return the decoder's state before each word, given the words before it and the code."""
         heard = torch.cat([self.vectors(batch.previous), z[batch.sentence]], dim=1)
         states, _ = self.decoder(PackedSequence(heard, batch.batch_sizes.cpu()))
-        return states.data
+        values: Tensor = states.data
+        return values
 
     def reconstruction(
         self, batch: SentenceBatch, z: Float[Tensor, "B D"]

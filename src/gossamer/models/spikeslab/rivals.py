@@ -110,7 +110,7 @@ class SparseCodingCodes(Codes):
         """Return KL(q ‖ p_u) of each sentence and pseudo-input (B × U), and the pseudo-inputs' own term."""
         pseudo = [part.unsqueeze(0) for part in self._posterior(self.pseudo_inputs)]
         own = [part.unsqueeze(1) for part in (off_logit, mean, log_scale)]
-        shape = torch.broadcast_shapes(own[0].shape, pseudo[0].shape)
+        shape = (len(mean), len(self.pseudo_inputs), self.latent_dim)
         to_each = spike_slab_kl(*(part.expand(shape) for part in own), *pseudo).sum(dim=2)
         off_share = torch.sigmoid(pseudo[0][0]).mean(dim=1).clamp(1e-6, 1 - 1e-6)
         wanted = torch.full_like(off_share, self.off_logit)

@@ -117,7 +117,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     def decode(self, codes: Float[np.ndarray, "N D"] | sparse.csr_array) -> Sentences:
         """Return a sentence for each code."""
         check_is_fitted(self, "network_")
-        dense = codes.toarray() if sparse.issparse(codes) else np.asarray(codes)
+        dense = sparse.csr_array(codes).toarray() if sparse.issparse(codes) else np.asarray(codes)
         wanted = self.network_.codes.latent_dim
         if dense.ndim != 2 or dense.shape[1] != wanted:
             raise ValueError(f"codes must have the shape (N, {wanted}), got {dense.shape}")
@@ -187,7 +187,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         check_is_fitted(self, "network_")
         return {
             "history": self.history_,
-            "dimensions": self.dimensions_,
+            "dimensions": list(self.dimensions_),
             "tokens_per_second": self.tokens_per_second_,
         }
 

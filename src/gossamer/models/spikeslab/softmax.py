@@ -40,12 +40,14 @@ class FullSoftmax(WordSoftmax):
     ) -> tuple[Float[Tensor, ""], Float[Tensor, " B"]]:
         """Return the mean over sentences and the value of each, a block of words at a time."""
         scale = 1.0 / num_sentences
-        loss, of_words = _BlockwiseLoss.apply(hidden, self.linear.weight, self.linear.bias, words, scale)
+        weight, bias = self.linear.weight, self.linear.bias
+        loss, of_words = _BlockwiseLoss.apply(hidden, weight, bias, words, scale)  # type: ignore[no-untyped-call]
         return loss, sum_by_sentence(of_words, sentence, num_sentences)
 
     def log_probs(self, hidden: Float[Tensor, "P H"]) -> Float[Tensor, "P V"]:
         """Return the log-probabilities of all words."""
-        return self.linear(hidden).log_softmax(dim=1)
+        log_probs: Tensor = self.linear(hidden).log_softmax(dim=1)
+        return log_probs
 
 
 class AdaptiveSoftmax(WordSoftmax):
@@ -117,6 +119,6 @@ class _BlockwiseLoss(torch.autograd.Function):
         return scale * of_words.sum(), of_words
 
     @staticmethod
-    def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         factor = grad_loss * ctx.scale
         return (*(None if value is None else value * factor for value in ctx.gradients), None, None)
