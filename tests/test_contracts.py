@@ -67,7 +67,7 @@ SMALL_SENTENCES = {
     "batch_size": 18,
     "max_length": 8,
 }
-LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 12, "learning_rate": 0.03}
+LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 60, "learning_rate": 0.05, "hidden_dim": 12, "batch_size": 36}
 SMALL_PROBE = {"learning_rate": 0.03, "batch_size": 18, "hidden_dims": [8]}
 CASES = [
     Case(Popularity(), is_personal=False),
@@ -137,7 +137,7 @@ CASES = [
     Case(HSMM(num_states=2, duration="table", max_duration=8, epochs=20), two_phases, strange=two_blocks),
     Case(SentenceVAE(**SMALL_SENTENCES), two_topics),
     Case(SentenceVAE(prior="vsc", softmax="adaptive", refine_steps=1, patience=1, **SMALL_SENTENCES), two_topics),
-    Case(SentenceProbe(vae=SMALL_SENTENCES | LOOSE_CODES, epochs=40, learning_rate=0.03, hidden_dims=[8]), two_topics),
+    Case(SentenceProbe(vae=SMALL_SENTENCES | LOOSE_CODES, epochs=60, **SMALL_PROBE | {"batch_size": 36}), two_topics),
     Case(SentenceProbe(vae=SMALL_SENTENCES, end_to_end=True, epochs=15, **SMALL_PROBE), two_topics),
 ]
 
