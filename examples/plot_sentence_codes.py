@@ -39,7 +39,7 @@ def main() -> None:
         measured = model.evaluate(data)
         print(
             f"sparsity {sparsity}: Average Hoyer {measured['average_hoyer_sample']:.2f}, "
-            f"{measured['active']:.1f} of 12 dimensions on, perplexity at most {measured['perplexity']:.2f}"
+            f"{measured['active']:.1f} of 12 dimensions on, {measured['reconstruction']:.1f} nats to rebuild a sentence"
         )
     for row in model.explain(4)["dimensions"]:
         print(f"dimension {row['dimension']:>2}, on in {row['on in']:4.0%}: {row['words']}")

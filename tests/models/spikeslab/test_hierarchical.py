@@ -42,3 +42,23 @@ def test_a_larger_alpha_is_sparser_a_priori():
         z = HierarchicalCodes(FEATURES, DIMS, alpha=alpha).draw_prior(2_000, torch.Generator().manual_seed(0))
         shares.append((z.abs() < 0.2).float().mean().item())
     assert shares == sorted(shares)
+
+
+@pytest.mark.slow
+def test_no_nan_in_20_seeds_of_1000_steps():
+    """Targets far out, full weights on both KLs and a high rate: gates are driven into both corners."""
+    for seed in range(20):
+        torch.manual_seed(seed)
+        codes = HierarchicalCodes(FEATURES, DIMS, alpha=0.2 * (seed + 1), divergence="mixture")
+        optimiser = torch.optim.Adam(codes.parameters(), lr=0.03)
+        generator = torch.Generator().manual_seed(seed)
+        for step in range(1000):
+            features = torch.randn(4, FEATURES, generator=generator)
+            drawn = codes.draw(features, generator)
+            target = 20 * features[:, :DIMS] * (step % 200 < 100)
+            loss = (drawn.z[0] - target).square().mean() + drawn.kl_z.mean() + drawn.kl_gamma.mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        assert torch.isfinite(loss)
+        assert all(torch.isfinite(weight).all() for weight in codes.parameters())

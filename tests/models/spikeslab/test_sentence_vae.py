@@ -10,6 +10,7 @@ from torch import nn
 
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.spikeslab import SentenceVAE
 from gossamer.testing.right_answers import two_topics
 
@@ -131,10 +132,10 @@ class MeanEncoder(nn.Module):
 
 
 def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
-    table = nn.Embedding(len(parts.train.vocabulary), 8)
-    before = table.weight.detach().clone()
+    table = AnchorEmbedding(len(parts.train.vocabulary), 8, num_anchors=4, num_slots=2, sparse=False)
+    before = table.anchors.detach().clone()
     model = SentenceVAE(**SMALL).fit(parts.train, table=table, encoder=MeanEncoder())
-    assert not torch.equal(before, table.weight)
+    assert not torch.equal(before, table.anchors)
     assert model.transform(parts.test).shape == (6, 4)
     with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
         model.save(tmp_path / "model")
