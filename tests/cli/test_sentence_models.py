@@ -30,6 +30,6 @@ def test_a_sentence_vae_is_fitted_judged_and_shown(gossamer: Gossamer, tmp_path:
 
 
 def test_a_setting_that_is_not_there_is_named(gossamer: Gossamer) -> None:
-    done = gossamer("fit", "sentence-vae", "--data", "hsvae-yahoo", "--out", "vae", "--set", "sparsness=0.5")
+    done = gossamer("fit", "sentence-vae", "--data", "hsvae-yahoo", "--out", "vae", "--set", "sparsiti=0.5")
     assert done.code == 2
-    assert "has no setting 'sparsness' (did you mean 'sparsity'?)" in " ".join(done.err.split())
+    assert "has no setting 'sparsiti' (did you mean 'sparsity'?)" in " ".join(done.err.split())

@@ -41,7 +41,7 @@ def load_hsvae(folder: str, *, part: str = "valid") -> Sentences:
     num_sentences, num_classes = SIZES[folder]
     check_count("sentences", len(sentences), num_sentences, path)
     check_count("classes", len(sentences.label_names or ()), num_classes, path)
-    words = [UNKNOWN_WORD if word == THEIR_UNKNOWN else word for word in sentences.vocabulary]
+    words = [UNKNOWN_WORD if word == THEIR_UNKNOWN else str(word) for word in sentences.vocabulary]
     return replace(sentences, vocabulary=Vocabulary(words))
 
 

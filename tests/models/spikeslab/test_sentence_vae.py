@@ -139,5 +139,7 @@ def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
     assert model.transform(parts.test).shape == (6, 4)
     with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
         model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"table must give vectors of embedding_dim = 8, got the shape \(1, 5\)"):
+        SentenceVAE(**SMALL).fit(parts.train, table=nn.Embedding(len(parts.train.vocabulary), 5))
     with pytest.raises(ValueError, match=r"encoder.feature_dim must be an integer >= 1, got None"):
         SentenceVAE(**SMALL).fit(parts.train, encoder=nn.Identity())

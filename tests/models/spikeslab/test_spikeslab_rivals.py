@@ -45,6 +45,7 @@ def test_slabs_are_standard_until_the_warm_up_is_over():
     assert mean.abs().max() == 0
     torch.testing.assert_close(log_scale, torch.zeros_like(log_scale))
     codes.advance()
+    assert codes.slab_share == 0.5
     codes.advance()
     assert codes._posterior(features)[1].abs().min() > 0
 

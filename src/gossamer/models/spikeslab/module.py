@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from gossamer.core.checks import check_int
 from gossamer.models.spikeslab.codes import Codes
 from gossamer.models.spikeslab.ragged import SentenceBatch
 from gossamer.models.spikeslab.softmax import AdaptiveSoftmax, FullSoftmax, WordSoftmax
@@ -33,6 +34,12 @@ class WordVectors(nn.Module):
 
     def __init__(self, table: nn.Module, num_words: int, embedding_dim: int) -> None:
         super().__init__()
+        with torch.no_grad():
+            shape = tuple(table(torch.tensor([num_words - 1])).shape)
+        if shape != (1, embedding_dim):
+            raise ValueError(
+                f"table must give vectors of embedding_dim = {embedding_dim}, got the shape {shape} for a word"
+            )
         self.table, self.num_words = table, num_words
         self.marks = nn.Parameter(torch.randn(2, embedding_dim))
 
@@ -75,7 +82,7 @@ class SentenceNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.vectors, self.encoder, self.codes = vectors, encoder, codes
-        embedding_dim = vectors.marks.shape[1]
+        embedding_dim, self.feature_dim = vectors.marks.shape[1], feature_dim_of(encoder)
         self.decoder = nn.GRU(embedding_dim + codes.latent_dim, hidden_dim)
         self.register_buffer("word_counts", word_counts)  # how often words, and the end mark, are said in training
         self.softmax = self._make_softmax(hidden_dim, softmax)
@@ -111,6 +118,15 @@ class SentenceNetwork(nn.Module):
     def forward(self, batch: SentenceBatch, generator: torch.Generator | None = None) -> Float[Tensor, " B"]:
         """Return −log p(x|z) of each sentence at one draw of its code."""
         return self.reconstruction(batch, self.codes.draw(self.features(batch), generator).z[0])[1]
+
+
+def feature_dim_of(encoder: nn.Module) -> int:
+    """Return the width of an encoder's vectors, or say that it does not tell.
+
+    >>> feature_dim_of(GRUEncoder(3, 5))
+    5
+    """
+    return check_int("encoder.feature_dim", getattr(encoder, "feature_dim", None), at_least=1)
 
 
 def rank_words(counts: Float[Tensor, " V"]) -> Int[Tensor, " V"]:

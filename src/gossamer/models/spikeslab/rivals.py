@@ -67,29 +67,30 @@ class SparseCodingCodes(Codes):
     that codes are first told apart by which dimensions are on (spike warm-up).
     """
 
-    num_updates: Tensor
+    slab_share: Tensor
 
     def __init__(
         self, feature_dim: int, latent_dim: int, *, off_prob: float = 0.8, num_pseudo_inputs: int = 8, warm_up: int = 0
     ) -> None:
         super().__init__()
-        self.latent_dim, self.warm_up = latent_dim, warm_up
+        self.latent_dim, self.warm_up = latent_dim, max(1, warm_up)
         self.off_logit = math.log(off_prob / (1 - off_prob))
         self.gate_head = make_head(feature_dim, feature_dim, latent_dim)
         self.slab_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
         self.pseudo_inputs = nn.Parameter(0.5 * torch.randn(num_pseudo_inputs, feature_dim))
-        self.register_buffer("num_updates", torch.zeros(1))
+        # How far the warm-up is; a buffer, so that checkpoints and artifacts know it.
+        self.register_buffer("slab_share", torch.full((1,), 0.0 if warm_up else 1.0))
         last = self.gate_head[-1]
         assert isinstance(last, nn.Linear)
         nn.init.constant_(last.bias, self.off_logit)
 
     def advance(self) -> None:
-        """Count the updates of the warm-up."""
-        self.num_updates += 1
+        """Go on with the warm-up."""
+        self.slab_share.add_(1 / self.warm_up).clamp_(max=1)
 
     def _posterior(self, features: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         mean, log_scale = split_parameters(self.slab_head(features))
-        share = 1.0 if self.warm_up == 0 else min(1.0, float(self.num_updates) / self.warm_up)
+        share = float(self.slab_share)
         if share < 1:
             mean, log_scale = share * mean, 0.5 * torch.log(share * torch.exp(2 * log_scale) + 1 - share)
         return self.gate_head(features), mean, log_scale

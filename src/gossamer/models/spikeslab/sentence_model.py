@@ -55,18 +55,21 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     def _weights(self) -> Weights:
         """Return the weights of the objective."""
 
+    def refinement(self) -> Refinement | None:
+        """Return how the features of each sentence are refined; None where the encoder's are taken as they are."""
+        return Refinement(self.refine_steps, self._weights()) if self.refine_steps else None
+
     def _known(self, data: Any, name: str = "data") -> Known:
         check_is_fitted(self, "network_")
         return over_known_words(data, self.words_, self.max_length, name)
 
     def _encode(self, sentences: Sentences, random_state: int | None = 0, *, with_likelihood: bool = False) -> Encoded:
-        refinement = Refinement(self.refine_steps, self._weights()) if self.refine_steps else None
         return encode_all(
             self.network_,
             sentences,
             self.max_length,
             torch_generator(random_state),
-            refinement=refinement,
+            refinement=self.refinement(),
             with_likelihood=with_likelihood,
         )
 

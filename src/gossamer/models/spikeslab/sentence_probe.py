@@ -40,6 +40,8 @@ class SentenceProbe(Persistent, BaseEstimator):
     paper's simple classifier. With validation data and `patience`, the epoch of the best accuracy there is kept.
     """
 
+    history_: JSON
+
     def __init__(
         self,
         *,
@@ -121,7 +123,7 @@ class SentenceProbe(Persistent, BaseEstimator):
         network = (
             vae._make_network(len(vae.words_)) if self.end_to_end or not hasattr(vae, "network_") else vae.network_
         )
-        input_dim = int(network.encoder.feature_dim) if self.end_to_end else vae.latent_dim
+        input_dim = network.feature_dim if self.end_to_end else vae.latent_dim
         with seeded_weights(self.random_state):
             probe = DenseLayers(input_dim, self.hidden_dims, len(self.label_names_))
         if self.end_to_end:
@@ -148,8 +150,9 @@ class SentenceProbe(Persistent, BaseEstimator):
     def _features(self, data: Sentences) -> Tensor:
         assert isinstance(self.network_, FrozenProbe)
         network = self.network_.network
-        features = torch.empty(len(data), int(network.encoder.feature_dim))  # type: ignore[arg-type]
-        for batch, found in featured(network, data, self.vae_.max_length, torch_generator(0)):
+        features = torch.empty(len(data), network.feature_dim)
+        refinement = self.vae_.refinement()
+        for batch, found in featured(network, data, self.vae_.max_length, torch_generator(0), refinement):
             features[batch.rows] = found
         return features
 
@@ -218,4 +221,5 @@ class SentenceProbe(Persistent, BaseEstimator):
         restore_network(network, arrays)
         if isinstance(network, FrozenProbe):
             vae.take_network(network.network, metadata["vae"])  # type: ignore[arg-type]
-        self.vae_, self.network_, self.history_ = vae, network, metadata["history"]
+        self.vae_, self.network_ = vae, network
+        self.history_ = metadata["history"]

@@ -17,7 +17,7 @@ from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.dial import SparsityDial
 from gossamer.models.spikeslab.hierarchical import DIVERGENCES, HierarchicalCodes
-from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors
+from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
 from gossamer.models.spikeslab.rivals import MatCodes, SparseCodingCodes
 from gossamer.models.spikeslab.sentence_model import SentenceModel, hoyer_of_set
@@ -192,11 +192,10 @@ class SentenceVAE(SentenceModel):
         with seeded_weights(self.random_state):
             table = nn.Embedding(num_words, self.embedding_dim) if table is None else table
             encoder = GRUEncoder(self.embedding_dim, self.hidden_dim) if encoder is None else encoder
-            feature_dim = check_int("encoder.feature_dim", getattr(encoder, "feature_dim", None), at_least=1)
             return SentenceNetwork(
                 WordVectors(table, num_words, self.embedding_dim),
                 encoder,
-                self._make_codes(feature_dim, num_updates),
+                self._make_codes(feature_dim_of(encoder), num_updates),
                 hidden_dim=self.hidden_dim,
                 word_counts=torch.ones(num_words + 1),
                 softmax=self.softmax,
