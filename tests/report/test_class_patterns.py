@@ -30,9 +30,11 @@ def test_classes_are_rows_of_two_heat_maps():
 
 def test_they_are_part_of_the_codes_of_sentences(read_page):
     codes = {"codes": sparse.csr_array(np.eye(3, dtype=np.float32)), "labels": np.array([0, 1, 0])}
-    words = {"sentences": ["a cup", "a pot"], "rebuilt_sentences": ["a cup", "a <b>"]}
+    speakers = {"dimension_sentences": [{"dimension": "2", "value": 1.5, "sentence": "a kettle"}]}
+    words = speakers | {"sentences": ["a cup", "a pot"], "rebuilt_sentences": ["a cup", "a <b>"]}
     section = codes_section({"sentence-vae": FOUND | codes | words})
     page = render(Report("t", "", [section]))
     assert "Dimensions that are off, by class" in page
     assert "a &lt;b&gt;" in page
+    assert "a kettle" in page
     read_page(page)

@@ -27,6 +27,7 @@ def test_codes_meanings_and_classes_are_found(model):
     assert found["codes"].shape == (len(data), 4)
     assert found["patterns"].shape == (2, 4)
     assert found["class_word_kl"][0, 1] > 0
+    assert all(row["value"] != 0 for row in found["dimension_sentences"])
     assert len(found["sentences"]) == len(found["rebuilt_sentences"]) == 6
     assert codes_section({"sentence-vae": found}) is not None
 

@@ -25,7 +25,8 @@ def codes_section(findings: Mapping[str, Mapping[str, Any]]) -> Section | None:
 
     `findings[model]` may have codes (CSR), labels, label_names, limit, features and share of features; of pictures and
     rows observed, rebuilt and prototypes; of documents document_terms, rebuilt_terms and prototype_terms; of sentences
-    sentences, rebuilt_sentences, patterns, pattern_spread and class_word_kl. What is missing is left out.
+    sentences, rebuilt_sentences, dimension_sentences (rows of a table), patterns, pattern_spread and class_word_kl.
+    What is missing is left out.
     """
     known = {model: found for model, found in findings.items() if found and found["codes"].shape[0]}
     if not known:
@@ -51,7 +52,7 @@ def _blocks(found: Mapping[str, Any]) -> list[Block]:
     drawings.append(code_map(codes, found.get("labels"), found.get("label_names")))
     caption = "The map puts codes that share features close together; distances between groups mean little."
     blocks: list[Block] = [KeyNumbers(tiles), Figure(drawings, caption)]
-    return [*blocks, *_reconstructions(found), *_prototypes(found), *class_blocks(found)]
+    return [*blocks, *_reconstructions(found), *_prototypes(found), *_speakers(found), *class_blocks(found)]
 
 
 def _reconstructions(found: Mapping[str, Any]) -> list[Block]:
@@ -92,6 +93,11 @@ def _prototypes(found: Mapping[str, Any]) -> list[Block]:
         ]
         return [Table(table, "What features mean", note=note)]
     return []
+
+
+def _speakers(found: Mapping[str, Any]) -> list[Block]:
+    rows = found.get("dimension_sentences")
+    return [Table(list(rows), "Sentences where a dimension is farthest from 0")] if rows else []
 
 
 def _span(features: np.ndarray) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from gossamer.data.sentences import Sentences
-from gossamer.models.spikeslab.analysis import class_word_kl, pattern_spread
+from gossamer.models.spikeslab.analysis import class_word_kl, pattern_spread, top_sentences
 
-NUM_SENTENCES, NUM_REBUILT, NUM_DIMENSIONS = 2000, 6, 16
+NUM_SENTENCES, NUM_REBUILT, NUM_DIMENSIONS, NUM_SPEAKERS = 2000, 6, 16, 2
 
 
 def reads_sentences(model: Any) -> bool:
@@ -21,6 +21,7 @@ def reads_sentences(model: Any) -> bool:
 def find_sentence_codes(model: Any, data: Any) -> dict[str, Any]:
     """Return what `report.codes.codes_section` shows, from at most `NUM_SENTENCES` sentences evenly spread over `data`.
 
+    What dimensions mean in words is told by the model's `explain`; here are the sentences that speak for them.
     Of labelled sentences there are the patterns of section 4.4 of the HSVAE paper (in which share of a class's
     sentences a dimension is off, and how far classes differ in it) and the divergence of the classes' words.
     """
@@ -28,17 +29,14 @@ def find_sentence_codes(model: Any, data: Any) -> dict[str, Any]:
         return {}
     shown = data[np.unique(np.linspace(0, len(data) - 1, NUM_SENTENCES).astype(np.int64))]
     codes = sparse.csr_array(model.transform(shown))
-    meanings = model.explain(NUM_DIMENSIONS)["dimensions"]
-    share = np.bincount(codes.indices[codes.data != 0], minlength=codes.shape[1]) / codes.shape[0]
+    often = model.explain(NUM_DIMENSIONS)["dimensions"]
     first = shown[:NUM_REBUILT]
     rebuilt = model.reconstruct(first)
     found: dict[str, Any] = {
         "codes": codes,
         "labels": shown.labels,
         "label_names": shown.label_names,
-        "features": np.array([row["dimension"] for row in meanings]),
-        "share": share,
-        "prototype_terms": [row["words"] for row in meanings],
+        "dimension_sentences": _speakers(codes, shown, [row["dimension"] for row in often]),
         "sentences": [" ".join(map(str, first.words(row))) for row in range(len(first))],
         "rebuilt_sentences": [" ".join(map(str, rebuilt.words(row))) for row in range(len(rebuilt))],
     }
@@ -50,3 +48,13 @@ def find_sentence_codes(model: Any, data: Any) -> dict[str, Any]:
         "pattern_spread": pattern_spread(patterns),
         "class_word_kl": class_word_kl(shown),
     }
+
+
+def _speakers(codes: sparse.csr_array, shown: Sentences, dimensions: list[int]) -> list[dict[str, Any]]:
+    """Return the sentences where each dimension is farthest from 0, with its value there."""
+    dense = codes.toarray()
+    return [
+        {"dimension": str(dimension), **row}
+        for dimension in dimensions
+        for row in top_sentences(dense, dense == 0, shown, dimension, NUM_SPEAKERS)
+    ]

@@ -6,6 +6,7 @@ from tiny_sentences import few_sentences
 
 from gossamer.data.text import build_sentences
 from gossamer.models.spikeslab.analysis import (
+    class_measures,
     class_patterns,
     class_word_kl,
     pattern_spread,
@@ -32,6 +33,16 @@ def test_the_divergence_of_classes_is_that_of_smoothed_frequencies():
     np.testing.assert_allclose(np.diag(found), 0, atol=1e-12)
     with pytest.raises(ValueError, match="data must have a label for each sentence"):
         class_word_kl(build_sentences(["a b"]))
+
+
+def test_gates_that_know_classes_have_a_spread():
+    data = build_sentences(["a a", "b b", "a", "b"], labels=["x", "y", "x", "y"], unknown=None)
+    undecided = np.array([[0.9, 0.7], [0.7, 0.7], [0.9, 0.7], [0.7, 0.7]])
+    found = class_measures(undecided, data)
+    assert found["pattern_spread"] == 0
+    assert found["gate_spread"] == pytest.approx(0.05)
+    assert found["class_word_kl"] > 0
+    assert class_measures(np.array([[0.9], [0.1], [0.9], [0.1]]), data)["pattern_spread"] == 0.5
 
 
 def test_a_dimension_is_named_by_the_words_of_its_sentences():

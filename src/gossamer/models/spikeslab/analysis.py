@@ -13,9 +13,11 @@ TOP_SHARE = 0.1  # of the sentences speak for a dimension: those where it is far
 
 
 def class_patterns(
-    is_off: Bool[np.ndarray, "N D"], labels: Int[np.ndarray, " N"], num_classes: int
+    is_off: Bool[np.ndarray, "N D"] | Float[np.ndarray, "N D"], labels: Int[np.ndarray, " N"], num_classes: int
 ) -> Float64[np.ndarray, "C D"]:
     """Return γ_class: in which share of a class's sentences each dimension is off; NaN for a class without sentences.
+
+    Probabilities of being off, in the place of yes or no, give their means.
 
     >>> class_patterns(np.array([[True, False], [True, True]]), np.array([0, 0]), 1).tolist()
     [[1.0, 0.5]]
@@ -47,6 +49,23 @@ def class_word_kl(data: Sentences) -> Float64[np.ndarray, "C C"]:
     log_probs = np.log(probs)
     divergence: np.ndarray = (probs * log_probs).sum(axis=1)[:, None] - probs @ log_probs.T
     return divergence.clip(min=0)  # rounding below 0
+
+
+def class_measures(off_probs: Float[np.ndarray, "N D"], data: Sentences) -> dict[str, float]:
+    """Return how clearly classes differ in their gates, and in their words: the question of section 4.4 in numbers.
+
+    `pattern_spread` is that of γ_class as printed, binarised at one half; `gate_spread` that of E[γ] itself, which is
+    not zero where no gate is decided; `class_word_kl` the mean over pairs of different classes.
+    """
+    divergence = class_word_kl(data)
+    between = divergence[~np.eye(len(divergence), dtype=bool)]
+    assert data.labels is not None
+    binarised = class_patterns(off_probs >= 0.5, data.labels, len(divergence))
+    return {
+        "pattern_spread": pattern_spread(binarised),
+        "gate_spread": pattern_spread(class_patterns(off_probs, data.labels, len(divergence))),
+        "class_word_kl": float(between.mean()) if between.size else 0.0,
+    }
 
 
 def words_of_dimensions(

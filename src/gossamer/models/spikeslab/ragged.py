@@ -105,4 +105,4 @@ def padding_share(lengths: Int[np.ndarray, " N"], batch_size: int) -> float:
         int(lengths[begin : begin + batch_size].max()) * len(lengths[begin : begin + batch_size])
         for begin in range(0, len(lengths), batch_size)
     )
-    return 1 - int(lengths.sum()) / filled if filled else 0.0
+    return (filled - int(lengths.sum())) / filled if filled else 0.0

@@ -19,7 +19,7 @@ from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.metrics.sparsity import average_hoyer, hoyer
-from gossamer.models.spikeslab.analysis import class_patterns, top_sentences
+from gossamer.models.spikeslab.analysis import class_measures, class_patterns, top_sentences
 from gossamer.models.spikeslab.decoding import as_sentences, decode
 from gossamer.models.spikeslab.inference import Encoded, Refinement, encode_all
 from gossamer.models.spikeslab.module import SentenceNetwork
@@ -154,6 +154,11 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         if known.labels is None or known.label_names is None:
             raise ValueError("data must have a label for each sentence, got none")
         return class_patterns(self._encode(known).off_probs >= 0.5, known.labels, len(known.label_names))
+
+    def class_measures(self, data: Sentences) -> dict[str, float]:
+        """Return how clearly the classes of `data` differ in their gates and in their words (section 4.4)."""
+        known = self._known(data).sentences
+        return class_measures(self._encode(known).off_probs, known)
 
     def top_sentences(self, data: Sentences, dimension: int, n: int = 5) -> list[dict[str, Any]]:
         """Return the n sentences of `data` where a dimension is on and farthest from 0."""

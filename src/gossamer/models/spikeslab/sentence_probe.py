@@ -180,10 +180,10 @@ class SentenceProbe(Persistent, BaseEstimator):
         return numbers
 
     def evaluate(self, data: Sentences) -> dict[str, float]:
-        """Return the accuracy, and what `SentenceVAE.evaluate` says of the codes, if there are any."""
+        """Return the accuracy, and what `evaluate` and `class_measures` of the `SentenceVAE` say, if there is one."""
         check_is_fitted(self, "network_")
         found = {"accuracy": self._accuracy(data)}
-        return found if self.end_to_end else found | self.vae_.evaluate(data)
+        return found if self.end_to_end else found | self.vae_.evaluate(data) | self.vae_.class_measures(data)
 
     def _accuracy(self, data: Sentences) -> float:
         predicted = self.predict(data)
