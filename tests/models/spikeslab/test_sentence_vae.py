@@ -143,3 +143,21 @@ def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
         SentenceVAE(**SMALL).fit(parts.train, table=nn.Embedding(len(parts.train.vocabulary), 5))
     with pytest.raises(ValueError, match=r"encoder.feature_dim must be an integer >= 1, got None"):
         SentenceVAE(**SMALL).fit(parts.train, encoder=nn.Identity())
+
+
+@pytest.mark.slow
+def test_the_dial_is_met_and_gates_know_the_kinds_of_a_grammar():
+    """Three kinds of sentences with words of their own: codes are as sparse as asked, and kinds shut other gates."""
+    rng = np.random.default_rng(0)
+    kinds = {
+        "animals": ("the {} {} in the {}", ["cat", "dog", "fox"], ["sat", "ran", "slept"], ["hall", "wood", "barn"]),
+        "orders": ("{} cups of {} {}", ["two", "three", "four"], ["tea", "coffee", "milk"], ["please", "now"]),
+        "weather": ("{} will be {} with {}", ["today", "tomorrow"], ["cold", "warm", "grey"], ["rain", "sun"]),
+    }
+    labels = [list(kinds)[number % 3] for number in range(700)]
+    texts = [kinds[kind][0].format(*map(rng.choice, kinds[kind][1:])) for kind in labels]
+    data = build_sentences(texts, labels=labels)
+    settings = {"latent_dim": 12, "embedding_dim": 24, "hidden_dim": 48, "epochs": 12, "batch_size": 16}
+    model = SentenceVAE(sparsity=0.5, learning_rate=0.005, **settings).fit(data[:600])
+    assert model.evaluate(data[600:])["average_hoyer_sample"] == pytest.approx(0.5, abs=0.05)
+    assert model.class_measures(data[600:])["gate_spread"] > 0.05
