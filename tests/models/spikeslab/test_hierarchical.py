@@ -63,7 +63,7 @@ class FreePosteriors(HierarchicalCodes):
 
 
 def test_no_nan_in_20_trainings_of_1000_steps():
-    """Targets and priors that come and go, full weights on both KLs, a high rate: gates are driven into both corners."""
+    """Targets and priors that come and go, full weights on both KLs, a high rate: gates go into both corners."""
     torch.manual_seed(0)
     codes = FreePosteriors(20)
     optimiser = torch.optim.Adam([codes.raw, codes.slab], lr=0.1)
