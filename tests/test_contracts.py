@@ -22,6 +22,7 @@ from gossamer.models.embeddings import (
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
 from gossamer.models.markov import HMM, HSMM, NeuralEM
+from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
 from gossamer.testing.right_answers import burning_candles, lit_lamps, two_patterns, two_phases
 
@@ -59,6 +60,16 @@ SMALL_LABELS = {
     "max_active": 2,
 }
 SMALL_NEURAL = {"hidden_dim": 4, "latent_dim": 2, "num_starts": 2, "start_epochs": 10, "epochs": 2, "batch_size": 4}
+SMALL_SENTENCES = {
+    "latent_dim": 4,
+    "embedding_dim": 6,
+    "hidden_dim": 8,
+    "epochs": 2,
+    "batch_size": 18,
+    "max_length": 8,
+}
+LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 60, "learning_rate": 0.05, "hidden_dim": 12, "batch_size": 36}
+SMALL_PROBE = {"learning_rate": 0.03, "batch_size": 18, "hidden_dims": [8]}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -127,6 +138,10 @@ CASES = [
     Case(HSMM(num_states=2, duration="table", max_duration=8, epochs=20), two_phases, strange=two_blocks),
     Case(NeuralEM(num_states=2, gradient="exact", **SMALL_NEURAL), two_phases, strange=two_blocks),
     Case(NeuralEM(num_states=2, method="em", em_iterations=5, **SMALL_NEURAL), two_phases, strange=two_blocks),
+    Case(SentenceVAE(**SMALL_SENTENCES), two_topics),
+    Case(SentenceVAE(prior="vsc", softmax="adaptive", refine_steps=1, patience=1, **SMALL_SENTENCES), two_topics),
+    Case(SentenceProbe(vae=SMALL_SENTENCES | LOOSE_CODES, epochs=60, **SMALL_PROBE | {"batch_size": 36}), two_topics),
+    Case(SentenceProbe(vae=SMALL_SENTENCES, end_to_end=True, epochs=15, **SMALL_PROBE), two_topics),
 ]
 
 

@@ -11,6 +11,7 @@ from gossamer.runner.code_findings import find_codes, has_codes
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.phases import find_phases
+from gossamer.runner.sentence_findings import find_sentence_codes, reads_sentences
 from gossamer.runner.source import Division
 
 
@@ -32,8 +33,14 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
         entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
         diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
         phases=find_phases(model, _to_look_at(split)),
-        codes=find_codes(model, _to_look_at(split)) if has_codes(model) else {},
+        codes=_codes(model, split),
     )
+
+
+def _codes(model: Any, split: Division) -> dict[str, Any]:
+    if reads_sentences(model):
+        return find_sentence_codes(model, _to_look_at(split))
+    return find_codes(model, _to_look_at(split)) if has_codes(model) else {}
 
 
 def _diagnosis(model: Any, split: Division) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gossamer.report.blocks import Block, Cell, Figure, Fold, KeyNumbers, Section, Table
+from gossamer.report.class_patterns import class_blocks
 from gossamer.report.code_figures import code_map, picture_rows
 from gossamer.report.figures import histogram
 from gossamer.report.numbers import format_share
@@ -23,8 +24,9 @@ def codes_section(findings: Mapping[str, Mapping[str, Any]]) -> Section | None:
     """Show the codes of each model that has some; None where no model has.
 
     `findings[model]` may have codes (CSR), labels, label_names, limit, features and share of features; of pictures and
-    rows observed, rebuilt and prototypes; of documents document_terms, rebuilt_terms and prototype_terms. What is
-    missing is left out.
+    rows observed, rebuilt and prototypes; of documents document_terms, rebuilt_terms and prototype_terms; of sentences
+    sentences, rebuilt_sentences, dimension_sentences (rows of a table), patterns, pattern_spread and class_word_kl.
+    What is missing is left out.
     """
     known = {model: found for model, found in findings.items() if found and found["codes"].shape[0]}
     if not known:
@@ -50,7 +52,7 @@ def _blocks(found: Mapping[str, Any]) -> list[Block]:
     drawings.append(code_map(codes, found.get("labels"), found.get("label_names")))
     caption = "The map puts codes that share features close together; distances between groups mean little."
     blocks: list[Block] = [KeyNumbers(tiles), Figure(drawings, caption)]
-    return [*blocks, *_reconstructions(found), *_prototypes(found)]
+    return [*blocks, *_reconstructions(found), *_prototypes(found), *_speakers(found), *class_blocks(found)]
 
 
 def _reconstructions(found: Mapping[str, Any]) -> list[Block]:
@@ -65,6 +67,10 @@ def _reconstructions(found: Mapping[str, Any]) -> list[Block]:
             for number, (words, rebuilt) in enumerate(zip(found["document_terms"], found["rebuilt_terms"], strict=True))
         ]
         return [Table(rows_of_terms, "Documents, and the terms that their codes make likelier")]
+    if found.get("sentences"):
+        pairs = zip(found["sentences"], found["rebuilt_sentences"], strict=True)
+        rows_of_words: list[dict[str, Cell]] = [{"sentence": said, "from its code": again} for said, again in pairs]
+        return [Table(rows_of_words, "Sentences, and the likeliest words given their codes")]
     return []
 
 
@@ -87,6 +93,11 @@ def _prototypes(found: Mapping[str, Any]) -> list[Block]:
         ]
         return [Table(table, "What features mean", note=note)]
     return []
+
+
+def _speakers(found: Mapping[str, Any]) -> list[Block]:
+    rows = found.get("dimension_sentences")
+    return [Table(list(rows), "Sentences where a dimension is farthest from 0")] if rows else []
 
 
 def _span(features: np.ndarray) -> str:

@@ -1,0 +1,105 @@
+"""HSVAE's codes: a Beta posterior of γ, given γ a spike-and-slab posterior of z (section 3 of the paper)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gossamer.models.spikeslab.codes import Codes, Described, Drawn, draw_normal, make_head, split_parameters
+from gossamer.models.spikeslab.gates import (
+    LARGEST,
+    SMALLEST,
+    beta_kl,
+    concentrations,
+    draw_beta_logit,
+    draw_switch,
+)
+from gossamer.models.spikeslab.spike_slab import SPIKE_SCALE, spike_slab_kl, spike_slab_kl_sampled
+
+DIVERGENCES = ("joint", "mixture")
+
+
+class HierarchicalCodes(Codes):
+    """γ ~ Beta, z | γ ~ spike and slab, both given the sentence; priors Beta(alpha, beta) and a slab N(0, 1).
+
+    `divergence` is how KL(q(z|γ, x) ‖ p(z|γ)) is computed: "joint" in closed form, "mixture" from the draws
+    (`spike_slab.py`). Posteriors of γ begin as the prior: what opens a gate is then the sentence, and not chance.
+    """
+
+    log_alpha: Tensor
+    log_beta: Tensor
+
+    def __init__(
+        self,
+        feature_dim: int,
+        latent_dim: int,
+        *,
+        alpha: float = 4.0,
+        beta: float = 1.0,
+        spike_scale: float = SPIKE_SCALE,
+        temperature: float = 0.5,
+        divergence: str = "joint",
+    ) -> None:
+        super().__init__()
+        self.latent_dim, self.divergence = latent_dim, divergence
+        self.spike_scale, self.temperature = spike_scale, temperature
+        # Buffers, because the dial turns alpha while training, and a checkpoint and an artifact must hold it.
+        self.register_buffer("log_alpha", torch.tensor([math.log(alpha)]))
+        self.register_buffer("log_beta", torch.tensor([math.log(beta)]))
+        self.gate_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
+        self.slab_head = make_head(feature_dim + latent_dim, feature_dim, 2 * latent_dim)
+        self._start_at_prior(alpha, beta)
+
+    @torch.no_grad()
+    def _start_at_prior(self, alpha: float, beta: float) -> None:
+        last = self.gate_head[-1]
+        assert isinstance(last, nn.Linear)
+        for part, value in zip(last.bias.chunk(2), (alpha, beta), strict=True):
+            above = min(max(value - SMALLEST, 1e-2), LARGEST / 4)
+            part.fill_(above + math.log(-math.expm1(-above)))  # softplus of it is `above`
+
+    def gates(self, features: Float[Tensor, "B H"]) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+        """Return the two parameters of q(γ|x)."""
+        alpha, beta = concentrations(self.gate_head(features)).chunk(2, dim=1)
+        return alpha, beta
+
+    def _slab(self, features: Tensor, off_probs: Tensor) -> tuple[Tensor, Tensor]:
+        # A spike's probability of 0.5 is neither here nor there: centred, as inputs should be.
+        return split_parameters(self.slab_head(torch.cat([features, off_probs - 0.5], dim=1)))
+
+    def draw(self, features: Float[Tensor, "B H"], generator: torch.Generator | None, num_samples: int = 1) -> Drawn:
+        """Return one γ and `num_samples` codes given it (appendix D), and both KLs of equation (2)."""
+        alpha, beta = self.gates(features)
+        off_logit = draw_beta_logit(alpha, beta, generator)
+        mean, log_scale = self._slab(features, torch.sigmoid(off_logit))
+        wide = off_logit.expand(num_samples, *off_logit.shape)
+        is_off = draw_switch(wide, self.temperature, generator)
+        slab = draw_normal(mean, log_scale, generator, num_samples)
+        spike = self.spike_scale * torch.randn(slab.shape, generator=generator, dtype=slab.dtype, device=slab.device)
+        z = (1 - is_off) * slab + is_off * spike
+        if self.divergence == "joint":
+            kl_z = spike_slab_kl(off_logit, mean, log_scale)
+        else:
+            wide_mean, wide_scale = mean.expand_as(z), log_scale.expand_as(z)
+            kl_z = spike_slab_kl_sampled(z, wide, wide_mean, wide_scale, spike_scale=self.spike_scale).mean(dim=0)
+        kl_gamma = beta_kl(alpha, beta, self.log_alpha.exp(), self.log_beta.exp())
+        nothing = z.new_zeros(())
+        return Drawn(z, kl_z.sum(dim=1), kl_gamma.sum(dim=1), nothing, nothing, 1 - is_off.detach().mean())
+
+    def describe(self, features: Float[Tensor, "B H"]) -> Described:
+        """Return (1 − E[γ]) μ(E[γ]) as the mean, and E[γ] as the probability of being off."""
+        alpha, beta = self.gates(features)
+        off_probs = alpha / (alpha + beta)
+        mean, _ = self._slab(features, off_probs)
+        return Described((1 - off_probs) * mean, mean, off_probs)
+
+    def draw_prior(self, count: int, generator: torch.Generator | None) -> Float[Tensor, "n D"]:
+        """Return codes of p(z|γ) p(γ)."""
+        shape = (count, self.latent_dim)
+        off_logit = draw_beta_logit(self.log_alpha.exp().expand(shape), self.log_beta.exp().expand(shape), generator)
+        is_off = draw_switch(off_logit, self.temperature, generator)
+        noise = torch.randn(shape, generator=generator)
+        return torch.where(is_off > 0.5, self.spike_scale * noise, noise)

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from torch import nn
+
+from gossamer.data.text import build_sentences
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.embeddings.anchor import AnchorEmbedding
+from gossamer.models.spikeslab import SentenceVAE
+from gossamer.testing.right_answers import two_topics
+
+SMALL = {
+    "latent_dim": 4,
+    "embedding_dim": 8,
+    "hidden_dim": 16,
+    "epochs": 3,
+    "batch_size": 12,
+    "learning_rate": 0.01,
+    "max_length": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return two_topics()
+
+
+@pytest.fixture(scope="module")
+def learned(parts):
+    """A code that says the topic: the words of a sentence follow from it and from each other."""
+    settings = SMALL | {"prior": "gaussian", "epochs": 60, "learning_rate": 0.02, "hidden_dim": 24}
+    return SentenceVAE(**settings).fit(parts.train)
+
+
+def test_codes_say_the_topic_and_sentences_are_rebuilt(learned, parts):
+    rebuilt = learned.reconstruct(parts.test)
+    topics = [str(parts.test.words(row)[0])[0] for row in range(len(parts.test))]
+    assert [str(rebuilt.words(row)[0])[0] for row in range(len(rebuilt))] == topics
+    first, last = (topics.index(topic) for topic in "ab")
+    path = learned.interpolate(parts.test[np.array([first, last])], num_steps=5)
+    assert [str(path.words(step)[0])[0] for step in (0, 4)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("prior", ["spike_slab", "mat", "vsc"])
+def test_sparse_codes_are_csr_with_zeros(prior, parts):
+    model = SentenceVAE(prior=prior, **SMALL).fit(parts.train)
+    codes = model.transform(parts.test)
+    assert sparse.issparse(codes)
+    assert codes.shape == (len(parts.test), 4)
+    measured = model.evaluate(parts.test)
+    assert codes.nnz == round(measured["active"] * len(parts.test))
+    assert measured["elbo"] == pytest.approx(-sum(measured[part] for part in ("reconstruction", "kl_z", "kl_gamma")))
+    for kind in ("mean", "sample"):
+        assert model.transform(parts.test, kind=kind).shape == codes.shape
+    with pytest.raises(ValueError, match="kind must be one of 'sparse', 'mean', 'sample', got 'dense'"):
+        model.transform(parts.test, kind="dense")
+
+
+def test_the_dial_is_for_one_prior_and_moves_alpha(parts, caplog):
+    with pytest.raises(ValueError, match="prior must be 'spike_slab' for a sparsity to be set, got 'gaussian'"):
+        SentenceVAE(prior="gaussian", sparsity=0.5).fit(parts.train)
+    with pytest.raises(ValueError, match="patience must be None with a sparsity, got 3; codes reach"):
+        SentenceVAE(sparsity=0.5, patience=3).fit(parts.train)
+    with caplog.at_level(logging.WARNING):
+        model = SentenceVAE(sparsity=0.95, **SMALL).fit(parts.train, parts.valid)
+    assert model.alpha_ != 4
+    assert model.beta_ == 1
+    assert "sparsity 0.95 was asked for and" in caplog.text
+    with pytest.raises(AttributeError, match="prior must be 'spike_slab'"):
+        _ = SentenceVAE(prior="mat", **SMALL).fit(parts.train).alpha_
+
+
+def test_patience_goes_back_to_the_best_epoch(parts):
+    model = SentenceVAE(**SMALL | {"patience": 1, "epochs": 5}).fit(parts.train, parts.valid)
+    losses = [epoch["valid_loss"] for epoch in model.history_["epochs"]]
+    assert model.history_["best_epoch"] == int(np.argmin(losses))
+
+
+def test_strange_sentences_have_codes_too(learned, parts, caplog):
+    strange = build_sentences(["", "no such words", "a0 and " * 30], unknown=None)
+    with caplog.at_level(logging.WARNING):
+        codes = learned.transform(strange, kind="mean")
+    assert np.isfinite(codes).all()
+    assert "3 of 63 words of data are not in the vocabulary and become <unk>" in caplog.text
+    assert "1 of 3 sentences of data are cut after 8 words" in caplog.text
+    measured = learned.evaluate(strange)
+    assert measured["truncated"] == pytest.approx(1 / 3)
+    assert measured["unknown"] == pytest.approx(3 / 63)
+    assert np.isfinite(list(learned.evaluate(strange[:1]).values())).all()
+
+
+def test_training_data_that_teach_nothing_are_refused():
+    with pytest.raises(ValueError, match="vocabulary of at least 2 words, got 1"):
+        SentenceVAE().fit(build_sentences(["a", "a a"], unknown=None))
+    with pytest.raises(ValueError, match="at least one word, got 1 empty sentences"):
+        SentenceVAE().fit(build_sentences([""], vocabulary=Vocabulary(["a", "b"]), unknown=None))
+
+
+def test_bad_requests_are_named(learned, parts):
+    with pytest.raises(ValueError, match="data must be 2 sentences to go from one to the other, got 6"):
+        learned.interpolate(parts.test)
+    with pytest.raises(ValueError, match=r"codes must have the shape \(N, 4\), got \(2, 3\)"):
+        learned.decode(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="dimension must be an integer >= 0 and <= 3, got 4"):
+        learned.top_sentences(parts.test, 4)
+    with pytest.raises(ValueError, match="data must have a label for each sentence, got none"):
+        learned.class_patterns(build_sentences(["a0 and"]))
+
+
+def test_patterns_and_sentences_of_dimensions(parts):
+    model = SentenceVAE(**SMALL).fit(parts.train)
+    patterns = model.class_patterns(parts.test)
+    assert patterns.shape == (2, 4)
+    assert ((patterns >= 0) & (patterns <= 1)).all()
+    assert len(model.top_sentences(parts.train, 0, n=2)) <= 2
+    assert len(model.explain(3)["dimensions"]) == 3
+
+
+class MeanEncoder(nn.Module):
+    """One vector per sentence: the mean of its words'."""
+
+    feature_dim = 8
+
+    def forward(self, batch, vectors):
+        sums = vectors.new_zeros(batch.num_sentences, 8).index_add_(0, batch.sentence, vectors)
+        return sums / torch.bincount(batch.sentence).unsqueeze(1)
+
+
+def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
+    table = AnchorEmbedding(len(parts.train.vocabulary), 8, num_anchors=4, num_slots=2, sparse=False)
+    before = table.anchors.detach().clone()
+    model = SentenceVAE(**SMALL).fit(parts.train, table=table, encoder=MeanEncoder())
+    assert not torch.equal(before, table.anchors)
+    assert model.transform(parts.test).shape == (6, 4)
+    with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
+        model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"table must give vectors of embedding_dim = 8, got the shape \(1, 5\)"):
+        SentenceVAE(**SMALL).fit(parts.train, table=nn.Embedding(len(parts.train.vocabulary), 5))
+    with pytest.raises(ValueError, match=r"encoder.feature_dim must be an integer >= 1, got None"):
+        SentenceVAE(**SMALL).fit(parts.train, encoder=nn.Identity())
+
+
+@pytest.mark.slow
+def test_the_dial_is_met_and_gates_know_the_kinds_of_a_grammar():
+    """Three kinds of sentences with words of their own: codes are as sparse as asked, and kinds shut other gates."""
+    rng = np.random.default_rng(0)
+    kinds = {
+        "animals": ("the {} {} in the {}", ["cat", "dog", "fox"], ["sat", "ran", "slept"], ["hall", "wood", "barn"]),
+        "orders": ("{} cups of {} {}", ["two", "three", "four"], ["tea", "coffee", "milk"], ["please", "now"]),
+        "weather": ("{} will be {} with {}", ["today", "tomorrow"], ["cold", "warm", "grey"], ["rain", "sun"]),
+    }
+    labels = [list(kinds)[number % 3] for number in range(700)]
+    texts = [kinds[kind][0].format(*map(rng.choice, kinds[kind][1:])) for kind in labels]
+    data = build_sentences(texts, labels=labels)
+    settings = {"latent_dim": 12, "embedding_dim": 24, "hidden_dim": 48, "epochs": 12, "batch_size": 16}
+    model = SentenceVAE(sparsity=0.5, learning_rate=0.005, **settings).fit(data[:600])
+    assert model.evaluate(data[600:])["average_hoyer_sample"] == pytest.approx(0.5, abs=0.05)
+    assert model.class_measures(data[600:])["gate_spread"] > 0.05
