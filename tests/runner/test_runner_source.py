@@ -124,7 +124,9 @@ def test_documents_of_a_file(documents_file: Path) -> None:
     assert (len(whole.train), whole.valid, len(whole.test)) == (80, None, 0)
     with pytest.raises(ValueError, match="a file of sentences has no option 'max_word'"):
         open_data(DataSpec(str(documents_file), {"form": "sentences", "max_word": 2}))
-    with pytest.raises(ValueError, match="form must be one of 'interactions', 'sentences', 'counts', got 'arrays'"):
+    with pytest.raises(
+        ValueError, match="form must be one of 'interactions', 'sentences', 'counts', 'sequences', got 'arrays'"
+    ):
         open_data(DataSpec(str(documents_file), {"form": "arrays"}))
 
 
