@@ -1,0 +1,1 @@
+"""Low-rank compression of trained networks under a stated budget (COBLA)."""
