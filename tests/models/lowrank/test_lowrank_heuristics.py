@@ -30,7 +30,7 @@ def test_budgets_are_met_and_the_exact_solution_is_not_beaten(seed, share):
     for rule in RULES:
         ranks = rule(problem)
         assert problem.is_met(ranks), rule.__name__
-        assert problem.objective(ranks) <= exact + 1e-7, rule.__name__
+        assert problem.objective(ranks) <= exact + 1e-5, rule.__name__
 
 
 @pytest.mark.parametrize("rule", [allocate_greedily, allocate_by_variation, allocate_uniformly])

@@ -23,7 +23,7 @@ def test_the_knapsack_is_as_good_as_enumeration(seed, share, num_costs):
         return
     ranks = allocate_exactly(problem)
     assert problem.is_met(ranks)
-    assert problem.objective(ranks) == pytest.approx(best, abs=1e-7)
+    assert problem.objective(ranks) == pytest.approx(best, abs=1e-5)
 
 
 def test_a_full_budget_leaves_everything_whole():

@@ -1,7 +1,7 @@
 """Low-rank compression of trained networks under a stated budget (COBLA)."""
 
 from gossamer.models.lowrank.budget import Budget
-from gossamer.models.lowrank.compress import ALLOCATORS, compress
+from gossamer.models.lowrank.compression import ALLOCATORS, compress
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import SearchSettings

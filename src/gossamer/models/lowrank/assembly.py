@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gossamer.core.checks import check_int
 from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.matrices import convolution_factors
 from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear, TiedOutput
-from gossamer.models.lowrank.sites import Convolution, Site
+from gossamer.models.lowrank.sites import Convolution, Site, find_sites
 from gossamer.models.lowrank.unrolled import can_be_unrolled, unroll
 
 
@@ -124,3 +125,25 @@ def _empty(kind: Any, *arguments: Any, **options: Any) -> Any:
     """Make a module without drawing numbers: its weights are given next, and nobody's generator moves."""
     with torch.device("meta"):
         return kind(*arguments, **options)
+
+
+def split_like_(model: nn.Module, ranks: Mapping[str, int], *, scheme: str) -> nn.Module:
+    """Give a whole network the layers of one that was split with these ranks, zeros in them, and return it.
+
+    Names are those of a compression report; the state of the split network fits afterwards.
+    """
+    holder = nn.Sequential(model)
+    originals = unroll_(holder, set())
+    sites = {site.name: site for site in find_sites(holder[0], scheme=scheme)}
+    chosen = {}
+    for name, rank in ranks.items():
+        if name not in sites:
+            raise ValueError(f"ranks must name layers of the network, got {name!r}")
+        site = sites[name]
+        rows, cols = site.matrix_shape()
+        check_int(f"rank of {name}", rank, at_least=1, at_most=min(rows, cols))
+        sizes = (site.groups, rows, rank), (site.groups, rank, cols), (site.groups, rank)
+        chosen[site] = Factors(*(torch.zeros(size) for size in sizes))
+    split_sites_(holder, chosen)
+    roll_up_(holder, originals)
+    return holder[0]

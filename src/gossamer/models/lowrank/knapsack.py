@@ -15,6 +15,8 @@ from gossamer.models.lowrank.problem import Problem
 
 TIGHTEN = 1e-7  # of a limit, when the solver's tolerance let a budget slip
 ATTEMPTS = 12
+RELATIVE_GAP = 1e-7  # of the objective: where the solver may stop to prove
+SECONDS = 60.0  # after which its best choice so far is taken; networks of a hundred layers need a few
 
 
 def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"]] | None = None) -> list[int]:
@@ -50,7 +52,7 @@ def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"
             ],
             integrality=np.ones(len(gains)),
             bounds=Bounds(0, 1),
-            options={"mip_rel_gap": 0.0},
+            options={"mip_rel_gap": RELATIVE_GAP, "time_limit": SECONDS},
         )
         if solution.x is None:
             raise ValueError(

@@ -1,9 +1,12 @@
-"""What a split layer becomes: two ordinary layers behind the face of the one they stand for."""
+"""What a split layer becomes: two ordinary layers behind the face of the one they stand for.
+
+Shapes of `forward` are in words here: TorchScript does not read jaxtyping's.
+"""
 
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -51,14 +54,14 @@ class LowRankEmbedding(nn.Module):
         self.codes = nn.Embedding(num_embeddings, rank, padding_idx=padding_idx)
         self.expand = nn.Linear(rank, embedding_dim, bias=False)
 
-    def forward(self, input: Int[Tensor, "*ids"]) -> Float[Tensor, "*ids D"]:
-        """Return the vectors of ids."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the vectors (…, D) of ids (…)."""
         vectors: Tensor = self.expand(self.codes(input))
         return vectors
 
     @torch.jit.export
-    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """Return hidden · Eᵀ without ever making E."""
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Return hidden (…, D) · Eᵀ, (…, V), without ever making E."""
         return functional.linear(torch.matmul(hidden, self.expand.weight), self.codes.weight)
 
     @property
@@ -76,7 +79,7 @@ class TiedOutput(nn.Module):
         self.bias = bias
         self.in_features, self.out_features = table.embedding_dim, table.num_embeddings
 
-    def forward(self, input: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """Return input · Eᵀ + b."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return input (…, D) · Eᵀ + b."""
         scores = self.table.logits(input)
         return scores if self.bias is None else scores + self.bias
