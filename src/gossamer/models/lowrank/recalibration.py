@@ -22,6 +22,8 @@ def recalibrate_(model: nn.Module, batches: Iterable[Batch]) -> int:
         return 0
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
+        if norm.num_batches_tracked is None:
+            norm.num_batches_tracked = torch.tensor(0)
         norm.reset_running_stats()
         norm.momentum = None  # a plain mean over all batches
     try:
