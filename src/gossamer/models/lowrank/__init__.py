@@ -6,6 +6,7 @@ from gossamer.models.lowrank.compression import ALLOCATORS, compress
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import SearchSettings
+from gossamer.models.lowrank.storage import load_compressed, save_compressed
 
 ESTIMATORS: dict[str, type] = {"compressed-classifier": CompressedClassifier}
 
@@ -18,5 +19,7 @@ __all__ = [
     "LayerChange",
     "SearchSettings",
     "compress",
+    "load_compressed",
     "recalibrate_",
+    "save_compressed",
 ]

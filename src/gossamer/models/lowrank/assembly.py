@@ -134,7 +134,7 @@ def split_like_(model: nn.Module, ranks: Mapping[str, int], *, scheme: str) -> n
     """
     holder = nn.Sequential(model)
     originals = unroll_(holder, set())
-    sites = {site.name: site for site in find_sites(holder[0], scheme=scheme)}
+    sites = {site.name or type(site.first).__name__: site for site in find_sites(holder[0], scheme=scheme)}
     chosen = {}
     for name, rank in ranks.items():
         if name not in sites:
