@@ -1,7 +1,7 @@
 """How fast is a split convolution, beside the whole one and tensorly-torch's at no fewer parameters?
 
 64 → 64 channels, 3 × 3. Ours have the largest rank within half of the parameters; tensorly-torch's `FactorizedConv`
-(Tucker, CP) gets `rank=0.5`, its own word for the same share, and the column of values says what came out. Seconds are the
+(Tucker, CP) gets `rank=0.5`, its own word for that share; the column of values says what came out. Seconds are the
 median of one forward pass. Error is ‖W − Ŵ‖ / ‖W‖ of a kernel of random numbers, the hardest there is.
 """
 

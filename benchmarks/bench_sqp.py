@@ -1,7 +1,7 @@
 """What does an SQP iteration over masks cost beside the network's gradient, and beside scipy's SLSQP?
 
-The loss is a cheap quadratic, so that the solver's own work is what is timed: one quadratic program with a full memory of
-ten pairs, two budgets and a box. SLSQP keeps a dense Hessian: its cost grows with the cube of the masks.
+The loss is a cheap quadratic, so that the solver's own work is timed: one quadratic program with a full memory of ten
+pairs, two budgets and a box. SLSQP keeps a dense Hessian: its cost grows with the cube of the masks.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from small_networks import SmallLanguageModel, token_batches, token_loss
 from torch import nn
 from torch.nn import functional
 
+from gossamer.models.lowrank import search
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import observe_uses
 from gossamer.models.lowrank.factors import factorise
@@ -84,6 +85,16 @@ def test_the_search_sees_what_energies_cannot():
     assert network.score(found.masks, numbers) < 0.6 * network.score(first_triplets(start, problem).masks, numbers)
     assert found.ranks[0] == 0 or found.ranks[0] > found.ranks[1]
     assert len(found.iterations) == 25
+
+
+def test_a_charge_makes_masks_decide_themselves():
+    undecided = []
+    for binarise in (0.0, 20.0):
+        network, problem = planted()
+        settings = SearchSettings(iterations=20, binarise=binarise)
+        found, _ = search._search(network, problem, first_triplets([3, 3], problem), settings)
+        undecided.append(sum(float((masks * (1 - masks)).sum()) for masks in found))
+    assert undecided[1] < 0.5 * undecided[0]
 
 
 def test_exact_gradients_and_the_same_seed():
