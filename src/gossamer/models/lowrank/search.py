@@ -21,6 +21,7 @@ from gossamer.models.lowrank.sqp import Iteration, minimise_masks
 
 Loss = Callable[[Any, Any], Tensor]
 POLISH_UPPER = 1.5  # a kept triplet may stand in for its dropped neighbours
+POLISH_STEP = 0.1  # small: one batch says little about masks that are nearly right
 
 
 @dataclass
@@ -222,6 +223,7 @@ def _polished(network: MaskedNetwork, allocation: Allocation, settings: SearchSe
         np.zeros(0),
         iterations=settings.polish,
         upper=POLISH_UPPER,
+        largest_step=POLISH_STEP,
         averaged=max(1, settings.polish // 3),
     )
     masks = _spread(path.masks, full, allocation.kept, split, sizes)
