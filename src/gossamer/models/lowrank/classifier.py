@@ -33,6 +33,7 @@ from gossamer.models.lowrank.images import Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.report import CompressionReport
 from gossamer.models.lowrank.search import SearchSettings
+from gossamer.models.lowrank.timing import time_models
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_array, check_names
 
@@ -140,6 +141,9 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         limits = {name: getattr(self, name) for name in COSTS if getattr(self, name) is not None}
         if limits:
             self._compress(Budget(**limits), inputs, targets)
+        else:
+            example = next(iter(_AugmentedBatches(self, inputs, targets)))
+            self.milliseconds_ = time_models([network], ((example[0],), None))[0]
         drop_counters_(self.network_)
         return self
 
@@ -162,7 +166,8 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
             calibration_batches=self.calibration_batches,
             search=settings,
         )
-        self.report_ = small.compression_report  # type: ignore[assignment]
+        report: Any = small.compression_report
+        self.report_, self.milliseconds_ = report, report.after["milliseconds"]
         if self.fine_tune_epochs:
             self._train(small, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
         self.network_ = small.eval()
@@ -218,7 +223,7 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         shares = {name: 1.0 if report is None else report.share(name) for name in ("macs", "params")}
         found |= {f"{name}_share": share for name, share in shares.items()}
         found["milliseconds_share"] = 1.0 if report is None else report.share("milliseconds")
-        found["milliseconds"] = 0.0 if report is None else report.after["milliseconds"]
+        found["milliseconds"] = self.milliseconds_
         return found
 
     def explain(self, n: int = 10) -> dict[str, Any]:
@@ -251,7 +256,8 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
     def learned_metadata(self) -> dict[str, JSON]:
         """Return the shape of inputs and the compression report."""
         check_is_fitted(self, "network_")
-        return {"shape": list(self.shape_), "report": None if self.report_ is None else _plain(self.report_)}
+        report = None if self.report_ is None else _plain(self.report_)
+        return {"shape": list(self.shape_), "report": report, "milliseconds": self.milliseconds_}
 
     def restore(
         self,
@@ -264,6 +270,7 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         self._check_arguments()
         self.classes_ = vocabularies["classes"]
         self.shape_ = check_widths("shape", metadata["shape"], at_least=1)
+        self.milliseconds_ = check_real("milliseconds", metadata["milliseconds"], at_least=0)
         stored: Any = metadata["report"]
         self.report_ = None if stored is None else CompressionReport.from_json(stored)
         kind, size = PREPARED[self.network], int(np.prod(self.shape_))
