@@ -21,6 +21,7 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
+from gossamer.models.lowrank import CompressedClassifier
 from gossamer.models.markov import HMM, HSMM, NeuralEM
 from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
@@ -70,6 +71,7 @@ SMALL_SENTENCES = {
 }
 LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 60, "learning_rate": 0.05, "hidden_dim": 12, "batch_size": 36}
 SMALL_PROBE = {"learning_rate": 0.03, "batch_size": 18, "hidden_dims": [8]}
+SMALL_SEARCH = {"hidden_dims": [16], "iterations": 3, "polish": 1, "search_rows": 16, "batch_size": 16, "epochs": 10}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -131,6 +133,12 @@ CASES = [
     Case(
         SparseCountRegressor(hidden_dims=[16], channels=[2], epochs=100, batch_size=12, learning_rate=0.02),
         burning_candles,
+        strange=two_blocks,
+    ),
+    Case(CompressedClassifier(params=0.7, macs=0.7, **SMALL_SEARCH), two_patterns, strange=two_blocks),
+    Case(
+        CompressedClassifier(bytes=0.8, allocator="pos_cvx", fine_tune_epochs=1, **SMALL_SEARCH),
+        two_patterns,
         strange=two_blocks,
     ),
     Case(HMM(num_states=2, epochs=20), two_phases, strange=two_blocks),

@@ -12,11 +12,24 @@ from typing import Any
 
 from gossamer.version import __version__
 
-__all__ = ["Interactions", "__version__", "data", "datasets", "metrics", "models", "read_artifact", "read_interactions"]
+__all__ = [
+    "Budget",
+    "Interactions",
+    "__version__",
+    "compress",
+    "data",
+    "datasets",
+    "metrics",
+    "models",
+    "read_artifact",
+    "read_interactions",
+]
 
 # Looked up when first used: `import gossamer` and `gossamer version` must not wait for torch.
 _HOMES = {
+    "Budget": ("gossamer.models.lowrank.budget", "Budget"),
     "Interactions": ("gossamer.data.interactions", "Interactions"),
+    "compress": ("gossamer.models.lowrank.compression", "compress"),
     "read_artifact": ("gossamer.persistence", "read_artifact"),
     "read_interactions": ("gossamer.data.readers", "read_interactions"),
 }

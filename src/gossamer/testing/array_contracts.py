@@ -35,13 +35,13 @@ def samples_are_rows(case: Case) -> None:
 
 
 def planted_targets_are_predicted(case: Case) -> None:
-    """The labels, or the counts to the nearest whole number, of held-out rows are predicted, from a bare array too."""
+    """Classes, labels, or counts to the nearest whole number, of held-out rows are predicted, from a bare array too."""
     held_out = case.held_out()
     model = case.fitted()
     prediction = model.predict(held_out)
     np.testing.assert_array_equal(np.rint(prediction), held_out.targets)
     np.testing.assert_array_equal(model.predict(held_out.inputs), prediction)
-    assert model.predict(held_out[:1]).shape == (1, held_out.targets.shape[1])
+    assert model.predict(held_out[:1]).shape == (1, *held_out.targets.shape[1:])
 
 
 OF_ARRAY_PROTOCOLS: dict[type, list[Callable[[Case], None]]] = {

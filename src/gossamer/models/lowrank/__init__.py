@@ -1,0 +1,25 @@
+"""Low-rank compression of trained networks under a stated budget (COBLA)."""
+
+from gossamer.models.lowrank.budget import Budget
+from gossamer.models.lowrank.classifier import CompressedClassifier
+from gossamer.models.lowrank.compression import ALLOCATORS, compress
+from gossamer.models.lowrank.recalibration import recalibrate_
+from gossamer.models.lowrank.report import CompressionReport, LayerChange
+from gossamer.models.lowrank.search import SearchSettings
+from gossamer.models.lowrank.storage import load_compressed, save_compressed
+
+ESTIMATORS: dict[str, type] = {"compressed-classifier": CompressedClassifier}
+
+__all__ = [
+    "ALLOCATORS",
+    "ESTIMATORS",
+    "Budget",
+    "CompressedClassifier",
+    "CompressionReport",
+    "LayerChange",
+    "SearchSettings",
+    "compress",
+    "load_compressed",
+    "recalibrate_",
+    "save_compressed",
+]

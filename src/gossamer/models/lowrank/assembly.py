@@ -1,0 +1,149 @@
+"""From chosen triplets to a network of ordinary layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gossamer.core.checks import check_int
+from gossamer.models.lowrank.factors import Factors
+from gossamer.models.lowrank.matrices import convolution_factors
+from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear, TiedOutput
+from gossamer.models.lowrank.sites import Convolution, Site, find_sites
+from gossamer.models.lowrank.unrolled import can_be_unrolled, unroll
+
+
+def split_sites_(model: nn.Module, chosen: Mapping[Site, Factors]) -> None:
+    """Replace in place every module that holds a chosen site's weight; what was shared stays shared."""
+    for site, factors in chosen.items():
+        for old, new in zip(site.modules.values(), build_layers(site, factors), strict=True):
+            new.train(old.training)
+            replace_module_(model, old, new)
+
+
+def build_layers(site: Site, factors: Factors) -> list[nn.Module]:
+    """Return what stands for each module of a site, all with the same parameters."""
+    if isinstance(site.first, Convolution):
+        shape = tuple(site.weight.shape)
+        pair = tuple(map(_parameter, convolution_factors(factors.left, factors.right, shape, site.scheme), [site] * 2))
+        return [_convolutions(module, pair, site.scheme) for module in site.modules.values()]  # type: ignore[arg-type]
+    left, right = factors.left[0], factors.right[0]
+    if any(isinstance(module, nn.Embedding) for module in site.modules.values()):
+        return _tables(site, left, right)
+    first, second = _parameter(right, site), _parameter(left, site)
+    made: list[nn.Module] = []
+    for module in site.modules.values():
+        assert isinstance(module, nn.Linear)
+        layer = _empty(LowRankLinear, module.in_features, module.out_features, len(right), bias=False)
+        layer[0].weight, layer[1].weight = first, second
+        layer[1].bias = module.bias
+        made.append(layer)
+    return made
+
+
+def _convolutions(module: nn.Conv1d | nn.Conv2d, pair: tuple[nn.Parameter, ...], scheme: str) -> LowRankConvolution:
+    kind = type(module) if type(module) in (nn.Conv1d, nn.Conv2d) else nn.Conv2d
+    first, second = pair
+    axes = len(module.kernel_size)
+    stride, padding, dilation = module.stride, module.padding, module.dilation
+    if scheme == "spatial":
+        place: list[Any] = [(stride[0], 1), _on_axis(padding, 0), (dilation[0], 1)]
+        then: list[Any] = [(1, stride[1]), _on_axis(padding, 1), (1, dilation[1])]
+    else:
+        place, then = [stride, padding, dilation], [(1,) * axes, (0,) * axes, (1,) * axes]
+
+    def layer(weight: nn.Parameter, where: list[Any], mode: str) -> Any:
+        sizes = (weight.shape[1] * module.groups, weight.shape[0], tuple(weight.shape[2:]))
+        made = _empty(kind, *sizes, *where, groups=module.groups, bias=False, padding_mode=mode)
+        made.weight = weight
+        return made
+
+    second_layer = layer(second, then, module.padding_mode if scheme == "spatial" else "zeros")
+    second_layer.bias = module.bias
+    return LowRankConvolution(layer(first, place, module.padding_mode), second_layer)
+
+
+def _on_axis(padding: tuple[int, ...] | str, axis: int) -> tuple[int, ...] | str:
+    if isinstance(padding, str):
+        return padding
+    return tuple(side if place == axis else 0 for place, side in enumerate(padding))
+
+
+def _tables(site: Site, left: Tensor, right: Tensor) -> list[nn.Module]:
+    codes, expand = _parameter(left, site), _parameter(right.mT, site)
+    made: list[nn.Module] = []
+    table: LowRankEmbedding | None = None
+    for module in site.modules.values():
+        if isinstance(module, nn.Embedding):
+            table = _empty(
+                LowRankEmbedding, module.num_embeddings, module.embedding_dim, left.shape[1], module.padding_idx
+            )
+            table.codes.weight, table.expand.weight = codes, expand
+            made.append(table)
+        else:
+            made.append(module)  # tied outputs wait for the table, which may come later
+    assert table is not None
+    return [TiedOutput(table, module.bias) if isinstance(module, nn.Linear) else module for module in made]
+
+
+def unroll_(model: nn.Module, except_for: set[nn.Module]) -> dict[nn.Module, nn.Module]:
+    """Replace recurrent networks and attention by linear layers; return what each new module stands for."""
+    found = [module for module in model.modules() if can_be_unrolled(module) and module not in except_for]
+    originals = {}
+    for module in found:
+        new = unroll(module)
+        replace_module_(model, module, new)
+        originals[new] = module
+    return originals
+
+
+def roll_up_(model: nn.Module, originals: Mapping[nn.Module, nn.Module]) -> None:
+    """Put those back of which nothing was split: torch's own kernels are faster than a loop."""
+    for new, old in originals.items():
+        if not any(isinstance(part, LowRankLinear | TiedOutput) for part in new.modules()):
+            replace_module_(model, new, old)
+
+
+def replace_module_(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
+    """Put `new` wherever `old` hangs."""
+    for parent in list(model.modules()):
+        for name, child in list(parent._modules.items()):
+            if child is old:
+                parent._modules[name] = new
+
+
+def _parameter(values: Tensor, site: Site) -> nn.Parameter:
+    weight = site.weight
+    kept = values.detach().to(device=weight.device, dtype=weight.dtype).contiguous().clone()
+    return nn.Parameter(kept, requires_grad=weight.requires_grad)
+
+
+def _empty(kind: Any, *arguments: Any, **options: Any) -> Any:
+    """Make a module without drawing numbers: its weights are given next, and nobody's generator moves."""
+    with torch.device("meta"):
+        return kind(*arguments, **options)
+
+
+def split_like_(model: nn.Module, ranks: Mapping[str, int], *, scheme: str) -> nn.Module:
+    """Give a whole network the layers of one that was split with these ranks, zeros in them, and return it.
+
+    Names are those of a compression report; the state of the split network fits afterwards.
+    """
+    holder = nn.Sequential(model)
+    originals = unroll_(holder, set())
+    sites = {site.name or type(site.first).__name__: site for site in find_sites(holder[0], scheme=scheme)}
+    chosen = {}
+    for name, rank in ranks.items():
+        if name not in sites:
+            raise ValueError(f"ranks must name layers of the network, got {name!r}")
+        site = sites[name]
+        rows, cols = site.matrix_shape()
+        check_int(f"rank of {name}", rank, at_least=1, at_most=min(rows, cols))
+        sizes = (site.groups, rows, rank), (site.groups, rank, cols), (site.groups, rank)
+        chosen[site] = Factors(*(torch.zeros(size) for size in sizes))
+    split_sites_(holder, chosen)
+    roll_up_(holder, originals)
+    return holder[0]

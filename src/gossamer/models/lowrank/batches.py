@@ -1,0 +1,77 @@
+"""The user's data as numbered batches: read once, kept, the same number always the same batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+Batch = tuple[tuple[Any, ...], Any]  # what the model is called with, and the target
+
+
+class BatchSource:
+    """Batches by number; data that can be read again are read again when they end.
+
+    Data are an iterable of (inputs, target) pairs, inputs one tensor or a tuple of the model's arguments, or of inputs
+    alone where nothing needs targets.
+    """
+
+    def __init__(self, data: Iterable[Any], *, needs_targets: bool) -> None:
+        if not isinstance(data, Iterable) or isinstance(data, str | Tensor | nn.Module):
+            raise ValueError(f"data must be an iterable of (inputs, target) batches, got {type(data).__name__}")
+        self._data = data
+        self._needs_targets = needs_targets
+        self._iterator: Iterator[Any] = iter(data)
+        self._is_one_shot = self._iterator is data
+        self._kept: list[Batch] = []
+        self._has_ended = False
+
+    def __getitem__(self, number: int) -> Batch:
+        """Return batch `number`, from the beginning again after the last."""
+        while number >= len(self._kept) and not self._has_ended:
+            try:
+                self._kept.append(self._divided(next(self._iterator)))
+            except StopIteration:
+                self._has_ended = True
+        if not self._kept:
+            raise ValueError("data must have at least one batch, got none")
+        if number >= len(self._kept) and self._is_one_shot:
+            raise ValueError(
+                f"data must have {number + 1} batches, got {len(self._kept)} before it ended; pass a list or a "
+                "DataLoader, which can be read again, or ask for fewer iterations"
+            )
+        return self._kept[number % len(self._kept)]
+
+    def first(self, count: int) -> list[Batch]:
+        """Return up to `count` different batches, fewer where data have fewer."""
+        found = [self[0]]
+        for number in range(1, count):
+            try:
+                batch = self[number]
+            except ValueError:
+                break
+            if self._has_ended and number >= len(self._kept):
+                break
+            found.append(batch)
+        return found
+
+    def _divided(self, batch: Any) -> Batch:
+        if isinstance(batch, tuple | list) and len(batch) == 2:
+            inputs, target = batch
+        elif self._needs_targets:
+            shown = (
+                f"{type(batch).__name__} of {len(batch)}" if isinstance(batch, tuple | list) else type(batch).__name__
+            )
+            raise ValueError(f"data must be pairs (inputs, target) for a loss to be computed, got a {shown}")
+        else:
+            inputs, target = batch, None
+        return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), target
+
+
+def num_rows(batch: Batch) -> int:
+    """Return the number of examples: the length of the first tensor's first axis."""
+    for part in batch[0]:
+        if isinstance(part, Tensor) and part.dim() > 0:
+            return int(part.shape[0])
+    raise ValueError(f"data must have a tensor among the inputs, got {[type(part).__name__ for part in batch[0]]}")

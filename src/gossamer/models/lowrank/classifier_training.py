@@ -1,0 +1,49 @@
+"""Training and fine-tuning of a classifier through the one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.lr_scheduler import LambdaLR
+
+from gossamer.data.batching import Batches
+from gossamer.training.history import History
+from gossamer.training.loop import fit
+from gossamer.training.step import GradientStep
+
+Collate = Callable[[np.ndarray], tuple[Tensor, Tensor]]
+
+
+def train_classifier(
+    network: nn.Module,
+    collate: Collate,
+    num_examples: int,
+    *,
+    epochs: int,
+    learning_rate: float,
+    batch_size: int,
+    random_state: int | None,
+    description: str,
+) -> History:
+    """Train all parameters by SGD with momentum, the rate falling along a cosine to zero.
+
+    After a split the two factors of a layer are parameters like any other.
+    """
+    optimiser = torch.optim.SGD(network.parameters(), lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
+    batches = Batches(collate, num_examples, batch_size, random_state=random_state)
+    total = epochs * len(batches)
+    scheduler = LambdaLR(optimiser, lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / total))))
+
+    def loss(module: nn.Module, batch: tuple[Tensor, Tensor], _: torch.Generator) -> Tensor:
+        inputs, targets = batch
+        return functional.cross_entropy(module(inputs), targets)
+
+    step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
+    history = fit(step, batches, epochs=epochs, description=description)
+    network.eval()
+    return history

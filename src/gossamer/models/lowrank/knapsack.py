@@ -1,0 +1,72 @@
+"""POS-CVX: equation 2.12 solved exactly, as a multiple-choice knapsack by `scipy.optimize.milp`.
+
+Singular values are taken in order, so a layer's choice is one rank, and the logarithm of its sum is a constant of that
+rank: no commercial solver is needed. "Whole" is one more choice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from gossamer.models.lowrank.problem import Problem
+
+TIGHTEN = 1e-7  # of a limit, when the solver's tolerance let a budget slip
+ATTEMPTS = 12
+RELATIVE_GAP = 1e-7  # of the objective: where the solver may stop to prove
+SECONDS = 60.0  # after which its best choice so far is taken; networks of a hundred layers need a few
+
+
+def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"]] | None = None) -> list[int]:
+    """Return the rank (or WHOLE) of each layer that maximises the sum of `values` within all limits.
+
+    `values[i]` has one value per choice of layer i, WHOLE first; None is the logarithm of the share of energy kept,
+    equation 2.12.
+
+    >>> from gossamer.models.lowrank.problem import LayerChoices
+    >>> costs = np.array([[9.0], [3.0], [6.0], [9.0]])
+    >>> layer = LayerChoices("a", np.array([4.0, 2.0, 1.0]), costs, (3, 3))
+    >>> allocate_exactly(Problem((layer, layer), np.zeros(1), np.array([12.0]), ("macs",)))
+    [2, 2]
+    """
+    problem.check_reachable()
+    values = log_shares(problem) if values is None else values
+    choices = [layer.open_choices() for layer in problem.layers]
+    if not choices:
+        return []
+    gains = np.concatenate([value[open_] for value, open_ in zip(values, choices, strict=True)])
+    costs = np.concatenate([layer.costs[open_] for layer, open_ in zip(problem.layers, choices, strict=True)])
+    owner = np.repeat(np.arange(len(choices)), [len(open_) for open_ in choices])
+    one_each = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))
+    room = problem.limits - problem.fixed
+    scale = np.maximum(room, np.finfo(float).tiny)  # rows of like size, so that the solver's tolerance is relative
+    for attempt in range(ATTEMPTS):
+        bound = (room - (2**attempt - 1) * TIGHTEN * np.abs(problem.limits)) / scale
+        solution = milp(
+            -gains,
+            constraints=[
+                LinearConstraint(one_each, 1, 1),
+                LinearConstraint((costs / scale).T, -np.inf, bound),
+            ],
+            integrality=np.ones(len(gains)),
+            bounds=Bounds(0, 1),
+            options={"mip_rel_gap": RELATIVE_GAP, "time_limit": SECONDS},
+        )
+        if solution.x is None:
+            raise ValueError(
+                f"budget must leave some choice of ranks that meets {', '.join(problem.cost_names)} together, got "
+                f"{problem.limits.tolist()}; each alone could be met, so raise one of them"
+            )
+        picked = np.flatnonzero(solution.x > 0.5)
+        ranks = [int(choices[layer][place - np.searchsorted(owner, layer)]) for layer, place in enumerate(picked)]
+        if problem.is_met(ranks):
+            return ranks
+    raise RuntimeError("the solver returned choices beyond the limits again and again")
+
+
+def log_shares(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
+    """Return log Σ_{j ≤ k} σ²_j of each choice, as a share of the layer's whole (equation 2.11)."""
+    tiny = np.finfo(float).tiny
+    return [np.log(np.maximum(layer.kept() / max(layer.kept()[0], tiny), tiny)) for layer in problem.layers]

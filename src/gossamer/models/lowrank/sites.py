@@ -1,0 +1,136 @@
+"""Where a network can be split: every weight once, with all modules that hold it and every way it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from torch import Tensor, nn
+
+from gossamer.models.lowrank.matrices import (
+    convolution_from_matrix,
+    convolution_to_matrix,
+    dense_from_matrix,
+    dense_to_matrix,
+)
+
+KINDS: tuple[type[nn.Module], ...] = (nn.Linear, nn.Conv2d, nn.Conv1d, nn.Embedding)
+Convolution = nn.Conv1d | nn.Conv2d
+
+
+@dataclass(frozen=True)
+class Use:
+    """One way in which a weight is used on the example: MACs of the whole layer, and of each rank of the split one."""
+
+    whole_macs: int
+    rank_macs: int
+
+
+@dataclass(eq=False)
+class Site:
+    """One weight: the modules that hold it by name, how it is a matrix, and its uses on the example."""
+
+    weight: nn.Parameter
+    modules: dict[str, nn.Module]
+    scheme: str = "channel"
+    uses: list[Use] = field(default_factory=list)
+    stays: str | None = None  # why it is not split
+
+    @property
+    def name(self) -> str:
+        """The first name in the model."""
+        return next(iter(self.modules))
+
+    @property
+    def first(self) -> nn.Module:
+        """The first module that holds the weight."""
+        return next(iter(self.modules.values()))
+
+    @property
+    def groups(self) -> int:
+        """The number of matrices."""
+        return self.first.groups if isinstance(self.first, Convolution) else 1
+
+    def to_matrix(self, weight: Tensor) -> Tensor:
+        """Return the weight, or its gradient, as (G, rows, cols)."""
+        if isinstance(self.first, Convolution):
+            return convolution_to_matrix(weight, self.groups, self.scheme)
+        return dense_to_matrix(weight)
+
+    def from_matrix(self, matrix: Tensor) -> Tensor:
+        """Undo `to_matrix`."""
+        if isinstance(self.first, Convolution):
+            return convolution_from_matrix(matrix, tuple(self.weight.shape), self.scheme)
+        return dense_from_matrix(matrix)
+
+    def matrix_shape(self) -> tuple[int, int]:
+        """Return rows and columns of each group's matrix."""
+        _, rows, cols = self.to_matrix(self.weight).shape
+        return rows, cols
+
+    def rank_params(self) -> int:
+        """Return how many numbers one rank stores."""
+        return self.groups * sum(self.matrix_shape())
+
+
+def find_sites(
+    model: nn.Module, *, scheme: str, keep: Collection[str] = (), only: Collection[str] | None = None
+) -> list[Site]:
+    """Return all weights of linear layers, convolutions and embeddings, those that must stay with the reason.
+
+    `keep` and `only` are patterns of names, as in a shell: `keep=["head", "layers.0.*"]`.
+    """
+    sites: dict[int, Site] = {}
+    known: list[str] = []
+    for name, module in model.named_modules():
+        if isinstance(module, KINDS) and "weight" in module._parameters:
+            known.append(name)
+            site = sites.setdefault(id(module.weight), Site(module.weight, {}))  # type: ignore[arg-type]
+            site.modules[name] = module
+            if isinstance(module, nn.Conv2d):
+                site.scheme = scheme
+    _check_patterns("keep", keep, known)
+    _check_patterns("only", only or (), known)
+    for site in sites.values():
+        site.stays = _reason_to_stay(site, keep, only)
+    _mark_other_holders(model, sites)
+    return list(sites.values())
+
+
+def _reason_to_stay(site: Site, keep: Collection[str], only: Collection[str] | None) -> str | None:
+    for name, module in site.modules.items():
+        if any(fnmatchcase(name, pattern) for pattern in keep):
+            return "kept by name"
+        kind = next(kind for kind in KINDS if isinstance(module, kind))
+        if type(module).forward is not kind.forward:
+            return "has a forward of its own"
+        for option in ("max_norm", "scale_grad_by_freq", "sparse"):
+            if getattr(module, option, None):
+                return f"has {option}"
+    if only is not None and not any(fnmatchcase(name, pattern) for name in site.modules for pattern in only):
+        return "not among those to split"
+    kinds = {type(module) for module in site.modules.values()}
+    if len(kinds) > 1 and any(isinstance(module, Convolution) for module in site.modules.values()):
+        return "is shared between layers of different kinds"
+    if len({(m.groups, m.weight.shape) for m in site.modules.values() if isinstance(m, Convolution)}) > 1:
+        return "is shared between convolutions of different groups"
+    return None
+
+
+def _mark_other_holders(model: nn.Module, sites: dict[int, Site]) -> None:
+    """A weight that a module of another kind holds, too, cannot be taken away from it."""
+    for name, module in model.named_modules():
+        for parameter in module._parameters.values():
+            site = sites.get(id(parameter))
+            if site is not None and module not in site.modules.values():
+                site.stays = f"{name or 'the model'} holds its weight, too"
+
+
+def _check_patterns(argument: str, patterns: Collection[str], known: list[str]) -> None:
+    if isinstance(patterns, str):
+        raise ValueError(f"{argument} must be a list of patterns, got {patterns!r}")
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "")
+            raise ValueError(f"{argument} must match a layer, of {shown}; got {pattern!r}")

@@ -1,0 +1,78 @@
+"""From what a command line says to a compressed network of the user's own: `file.py:name` is a function to call."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional
+
+from gossamer.models.lowrank import Budget, SearchSettings, compress, save_compressed
+
+
+def compress_own(
+    build: str,
+    data: str,
+    out: Path,
+    *,
+    budget: Budget,
+    weights: Path | None = None,
+    iterations: int = 60,
+    **options: Any,
+) -> nn.Module:
+    """Build a user's module, give it weights, compress it on the user's batches, and save it in `out`.
+
+    `build` and `data` are `file.py:function`; a function `loss(output, target)` in the file of `data` is used where
+    there is one, cross-entropy otherwise. The files are executed: they are the user's own.
+    """
+    model = find_function(build)()
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"{build} must return an nn.Module, got {type(model).__name__}")
+    if weights is not None:
+        _load_weights(model, weights)
+    module, _ = _open(data)
+    loss = getattr(module, "loss", functional.cross_entropy)
+    search = SearchSettings(iterations=iterations)
+    small = compress(model, data=find_function(data)(), budget=budget, loss=loss, search=search, **options)
+    save_compressed(small, out)
+    return small
+
+
+def find_function(place: str) -> Callable[[], Any]:
+    """Return the function that `file.py:name` names."""
+    module, name = _open(place)
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise ValueError(f"{place} must name a function of the file, got no function {name!r} there")
+    function: Callable[[], Any] = found
+    return function
+
+
+def _open(place: str) -> tuple[ModuleType, str]:
+    file, colon, name = place.rpartition(":")
+    if not colon or not file.endswith(".py") or not name:
+        raise ValueError(f"a function must be given as file.py:name, got {place!r}")
+    path = Path(file)
+    if not path.is_file():
+        raise ValueError(f"a function must be in a file that exists, got {file!r}")
+    spec = importlib.util.spec_from_file_location(f"gossamer_user_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, name
+
+
+def _load_weights(model: nn.Module, path: Path) -> None:
+    try:
+        model.load_state_dict(load_file(path))
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"weights must be a safetensors file, got {path}: {error}") from None
+    except RuntimeError as error:
+        raise ValueError(f"weights must fit the module, got {path}: {error}") from None

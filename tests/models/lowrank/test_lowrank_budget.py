@@ -1,0 +1,26 @@
+"""Budgets: shares and absolute numbers, several at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.models.lowrank import Budget
+
+ORIGINAL = {"macs": 1001.0, "params": 200.0, "bytes": 800.0, "milliseconds": 3.0}
+
+
+def test_shares_are_rounded_down_and_absolute_numbers_stand():
+    limits = Budget(macs=0.5, params=120, milliseconds=0.75).limits(ORIGINAL)
+    assert limits == {"macs": 500.0, "params": 120.0, "milliseconds": 2.25}
+    assert Budget(bytes=1).limits(ORIGINAL) == {"bytes": 800.0}
+
+
+def test_an_empty_budget_is_refused():
+    with pytest.raises(ValueError, match="budget must have at least one of macs, params, bytes, milliseconds"):
+        Budget()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "half"])
+def test_nonsense_is_named(value):
+    with pytest.raises(ValueError, match="budget params must be a finite number > 0, got"):
+        Budget(params=value)

@@ -1,0 +1,193 @@
+"""The door: every kind of network, every allocator, every budget, every mistake."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from small_networks import (
+    SmallCNN,
+    SmallLanguageModel,
+    encoder,
+    image_batches,
+    token_batches,
+    token_loss,
+)
+from torch import nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from gossamer.models.lowrank import ALLOCATORS, Budget, SearchSettings, compress
+from gossamer.models.lowrank.counting import count_macs, count_params
+
+QUICK = SearchSettings(iterations=2, polish=1, roundings=1, score_batches=1)
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_budgets_are_met_and_the_model_is_left_alone(allocator):
+    model, data = SmallCNN(), image_batches()
+    before = copy.deepcopy(model.state_dict())
+    small = compress(
+        model,
+        data=data,
+        budget=Budget(macs=0.6, params=0.6),
+        loss=functional.cross_entropy,
+        allocator=allocator,
+        search=QUICK,
+    )
+    report = small.compression_report
+    batch = ((data[0][0],), None)
+    assert count_macs(small, batch) <= 0.6 * count_macs(model, batch)
+    assert count_params(small) <= 0.6 * count_params(model)
+    assert report.after["macs"] == count_macs(small, batch) / 4
+    assert sum(layer.macs_after for layer in report.layers) == report.after["macs"]
+    assert small.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize("scheme", ["spatial", "channel"])
+def test_networks_of_words(scheme):
+    model, data = SmallLanguageModel(), token_batches()
+    small = compress(
+        model, data=data, budget=Budget(bytes=0.6), loss=token_loss, scheme=scheme, search=QUICK, recalibrate=False
+    )
+    assert small.compression_report.share("bytes") <= 0.6
+    assert small(data[0][0]).shape == (3, 5, 30)
+    if hasattr(small.words, "codes"):
+        assert small.output.table.codes.weight is small.words.codes.weight
+
+
+def test_attention():
+    model = encoder()
+    data = [(torch.randn(2, 3, 8), torch.randn(2, 3, 8)) for _ in range(2)]
+    small = compress(model, data=data, budget=Budget(params=0.7), loss=functional.mse_loss, search=QUICK).eval()
+    with torch.no_grad():
+        assert small(data[0][0]).shape == (2, 3, 8)
+    assert small.compression_report.share("params") <= 0.7
+
+
+def test_a_full_budget_is_the_model():
+    model, data = SmallLanguageModel().eval(), token_batches()
+    small = compress(model, data=data, budget=Budget(params=1.0), allocator="pos_cvx")
+    torch.testing.assert_close(small(data[0][0]), model(data[0][0]))
+    assert isinstance(small.lstm, nn.LSTM)
+    assert not small.training
+
+
+def test_one_layer_alone_and_absolute_budgets():
+    model, data = nn.Linear(16, 16), [torch.randn(4, 16)]
+    small = compress(model, data=data, budget=Budget(macs=130, params=150), allocator="pos_cvx")
+    assert [tuple(part.weight.shape) for part in small] == [(4, 16), (16, 4)]
+    assert small.compression_report.limits == {"macs": 130.0, "params": 150.0}
+
+
+def test_times_are_measured():
+    model, data = nn.Sequential(nn.Linear(64, 64)), [torch.randn(4, 64)]
+    small = compress(model, data=data, budget=Budget(milliseconds=1e6), allocator="pos_cvx")
+    assert small.compression_report.after["milliseconds"] > 0
+    with pytest.raises(ValueError, match="budget milliseconds must be at least"):
+        compress(model, data=data, budget=Budget(milliseconds=1e-6), allocator="pos_cvx")
+
+
+def test_state_export_and_script(tmp_path):
+    model, data = SmallCNN().eval(), image_batches()
+    small = compress(model, data=data, budget=Budget(macs=0.6), allocator="pos_cvx")
+    inputs = data[0][0]
+    expected = small(inputs)
+    again = copy.deepcopy(small)
+    again.load_state_dict(small.state_dict())
+    exported = torch.export.export(small, (inputs,)).module()
+    torch.testing.assert_close(exported(inputs), expected)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_torchscript_of_recurrent_networks():
+    model, data = nn.Sequential(nn.Embedding(9, 8), nn.Linear(8, 8)), [torch.randint(9, (3, 4))]
+    small = compress(model, data=data, budget=Budget(params=0.6), allocator="uniform").eval()
+    torch.testing.assert_close(torch.jit.script(small)(data[0]), small(data[0]))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_onnx(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, data = SmallCNN().eval(), image_batches()
+    model.circular = nn.Conv2d(12, 12, 3, padding=1)  # circular padding is not in the old exporter
+    small = compress(model, data=data, budget=Budget(macs=0.6), allocator="pos_cvx")
+    path = tmp_path / "small.onnx"
+    torch.onnx.export(small, (data[0][0],), str(path), dynamo=False, input_names=["images"])
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    (answer,) = session.run(None, {"images": data[0][0].numpy()})
+    torch.testing.assert_close(torch.from_numpy(answer), small(data[0][0]).detach(), atol=1e-4, rtol=1e-3)
+
+
+def test_packed_sequences_leave_a_network_whole():
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 8)
+
+        def forward(self, inputs):
+            _, (hidden, _) = self.lstm(pack_padded_sequence(inputs, torch.tensor([3, 2])))
+            return self.head(hidden[0])
+
+    small = compress(Packed(), data=[torch.randn(3, 2, 4)], budget=Budget(params=0.95), allocator="pos_cvx")
+    assert isinstance(small.lstm, nn.LSTM)
+
+
+def test_mistakes_are_named():
+    model, data = SmallCNN(), image_batches()
+    budget = Budget(macs=0.5)
+    cases = [
+        ({"model": 3}, "model must be an nn.Module, got int"),
+        ({"budget": 0.5}, r"budget must be a Budget, such as Budget\(macs=0.5\), got 0.5"),
+        ({"allocator": "best"}, "allocator must be one of 'cobla', 'pos_cvx'"),
+        ({"scheme": "tucker"}, "scheme must be one of 'spatial', 'channel', got 'tucker'"),
+        ({"fitted": "yes"}, "fitted must be True or False, got 'yes'"),
+        ({"loss": None}, "loss must be a function of .* for the allocator 'cobla', got None; pass one, or allocator="),
+        ({"calibration_batches": 0}, "calibration_batches must be an integer >= 1, got 0"),
+        (
+            {"budget": Budget(macs=0.01)},
+            "budget macs must be at least .*, what the cheapest choice of every",
+        ),
+        ({"keep": ["*"]}, "model must have a Linear, .* layer to split, got circular kept by name; first kept by name"),
+    ]
+    for changed, message in cases:
+        arguments = {"model": model, "data": data, "budget": budget, "loss": functional.cross_entropy, **changed}
+        with pytest.raises(ValueError, match=message):
+            compress(arguments.pop("model"), **arguments)
+
+
+def test_models_without_layers_and_models_that_change():
+    with pytest.raises(ValueError, match=r"model must have a Linear, .* layer to split, got none in ReLU"):
+        compress(nn.ReLU(), data=[torch.zeros(2)], budget=Budget(params=0.5), allocator="pos_cvx")
+
+    class Restless(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.passes = nn.Linear(4, 4), 0
+
+        def forward(self, inputs):
+            self.passes += 1
+            for _ in range(self.passes):
+                inputs = self.layer(inputs)
+            return inputs
+
+    with pytest.raises(ValueError, match="model must do the same at every pass over the same batch, got 96 and then"):
+        compress(Restless(), data=[torch.zeros(2, 4)], budget=Budget(macs=0.9), allocator="pos_cvx")
+
+
+def test_a_loss_that_is_nan_and_data_that_end():
+    model, data = SmallCNN(), image_batches()
+    with pytest.raises(FloatingPointError, match="loss must be finite, got nan"):
+        compress(
+            model,
+            data=data,
+            budget=Budget(macs=0.6),
+            loss=lambda output, target: functional.cross_entropy(output, target) * float("nan"),
+            search=QUICK,
+        )
+    with pytest.raises(ValueError, match=r"data must have .* batches, got 2 before it ended"):
+        compress(
+            model, data=iter(data[:2]), budget=Budget(macs=0.6), loss=functional.cross_entropy, search=SearchSettings()
+        )

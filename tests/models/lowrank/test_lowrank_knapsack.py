@@ -1,0 +1,47 @@
+"""POS-CVX is exact: no enumeration finds better, no budget is exceeded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from allocation_problems import best_by_enumeration, make_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.models.lowrank.knapsack import allocate_exactly
+from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 0.3, 0.6, 1.0]), st.integers(1, 2))
+def test_the_knapsack_is_as_good_as_enumeration(seed, share, num_costs):
+    problem = make_problem(seed, share=share, num_costs=num_costs)
+    best = best_by_enumeration(problem)
+    if best == -np.inf:
+        with pytest.raises(ValueError, match="budget must leave some choice of ranks that meets macs, params together"):
+            allocate_exactly(problem)
+        return
+    ranks = allocate_exactly(problem)
+    assert problem.is_met(ranks)
+    assert problem.objective(ranks) == pytest.approx(best, abs=1e-5)
+
+
+def test_a_full_budget_leaves_everything_whole():
+    problem = make_problem(3, share=1.0)
+    assert allocate_exactly(problem) == [WHOLE] * 3
+
+
+def test_own_values_replace_the_energies():
+    layer = LayerChoices("a", np.array([4.0, 2.0]), np.array([[9.0], [3.0], [6.0]]), (3, 3))
+    problem = Problem((layer, layer), np.zeros(1), np.array([12.0]), ("macs",))
+    dear = np.array([5.0, 0.0, 1.0])
+    assert allocate_exactly(problem, [dear, dear / 10]) == [WHOLE, 1]
+
+
+def test_choices_that_are_closed_are_not_taken():
+    layer = LayerChoices("a", np.array([4.0, 2.0]), np.array([[9.0], [3.0], [np.inf]]), (3, 3))
+    assert allocate_exactly(Problem((layer,), np.zeros(1), np.array([7.0]), ("milliseconds",))) == [1]
+
+
+def test_nothing_to_choose():
+    assert allocate_exactly(Problem((), np.zeros(1), np.ones(1), ("macs",))) == []

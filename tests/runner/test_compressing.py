@@ -1,0 +1,75 @@
+"""Functions in files of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from gossamer.models.lowrank import Budget, load_compressed
+from gossamer.runner.compressing import compress_own, find_function
+
+NETWORK = """
+import torch
+from torch import nn
+
+def build():
+    return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+
+def batches():
+    return [(torch.randn(4, 8), torch.randint(3, (4,))) for _ in range(3)]
+
+def number():
+    return 3
+"""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> str:
+    path = tmp_path / "net.py"
+    path.write_text(NETWORK)
+    return str(path)
+
+
+def test_a_network_of_ones_own(network: str, tmp_path: Path) -> None:
+    original = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+    save_file(original.state_dict(), tmp_path / "w.safetensors")
+    small = compress_own(
+        f"{network}:build",
+        f"{network}:batches",
+        tmp_path / "small",
+        budget=Budget(params=0.8),
+        weights=tmp_path / "w.safetensors",
+        iterations=2,
+    )
+    again = load_compressed(find_function(f"{network}:build")(), tmp_path / "small")
+    inputs = torch.randn(2, 8)
+    torch.testing.assert_close(again(inputs), small(inputs))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("net", "a function must be given as file.py:name, got 'net'"),
+        ("nowhere.py:build", "a function must be in a file that exists, got 'nowhere.py'"),
+        ("{}:missing", "must name a function of the file, got no function 'missing' there"),
+    ],
+)
+def test_places_that_are_none(place: str, message: str, network: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        find_function(place.format(network))
+
+
+def test_what_is_no_module_and_weights_that_do_not_fit(network: str, tmp_path: Path) -> None:
+    arguments = {"data": f"{network}:batches", "out": tmp_path / "small", "budget": Budget(params=0.8)}
+    with pytest.raises(ValueError, match=r"must return an nn\.Module, got int"):
+        compress_own(f"{network}:number", **arguments)
+    save_file({"other": torch.zeros(2)}, tmp_path / "w.safetensors")
+    with pytest.raises(ValueError, match="weights must fit the module, got"):
+        compress_own(f"{network}:build", **arguments, weights=tmp_path / "w.safetensors")
+    (tmp_path / "no.safetensors").write_text("nothing")
+    with pytest.raises(ValueError, match="weights must be a safetensors file, got"):
+        compress_own(f"{network}:build", **arguments, weights=tmp_path / "no.safetensors")
