@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -65,21 +64,6 @@ def test_every_gradient_learns_more_than_the_means_of_columns(codes: str, gradie
     measured = "relaxed" if gradient == "relaxed" and codes != "slots" else "iw100"
     assert found[measured] < without_codes - 0.5
     assert found["hard"] == pytest.approx(found["reconstruction"] + found["kl"])
-
-
-def test_a_chained_prior_knows_what_goes_together():
-    """Two features, alike in nine rows of ten: a p per slot pays 2 log 2 nats for them, a chain log 2 + H(0.1)."""
-    first = np.arange(200) % 2
-    second = np.where(np.arange(200) % 20 < 2, 1 - first, first)
-    rows = np.repeat(np.column_stack([first, second]), 5, axis=1).astype(np.float32)
-    settings = {**SMALL, "num_features": 2, "max_active": 2, "epochs": 60}
-    single, chain = (SparseDiscreteVAE(prior=prior, **settings).fit(rows) for prior in ("learned", "chain"))
-    saved = np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
-    difference = single.evaluate(rows)["hard"] - chain.evaluate(rows)["hard"]
-    assert abs(difference - saved) < 0.15
-    new = chain.network_.latent.draw_prior(2000, torch.Generator().manual_seed(0))
-    alike = float((new[:, 0] == new[:, 1]).double().mean())
-    assert abs(max(alike, 1 - alike) - 0.9) < 0.07  # whether a feature stands for ones or for zeros is left open
 
 
 @settings(max_examples=25, deadline=None)
