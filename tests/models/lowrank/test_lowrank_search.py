@@ -122,3 +122,16 @@ def test_a_loss_that_is_no_number_is_named():
     network, _ = masked(model, [(torch.zeros(3, 2), torch.zeros(3, 2))], lambda output, target: output)
     with pytest.raises(ValueError, match=r"loss must return one number as a tensor, got \(3, 2\)"):
         network.loss_and_gradients([np.ones(2)], 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"roundings": 0}, "roundings must be an integer >= 1, got 0"),
+        ({"iterations": 0}, "iterations must be an integer >= 1, got 0"),
+        ({"binarise": -1}, "binarise must be a finite number >= 0, got -1"),
+    ],
+)
+def test_bad_settings_of_a_search_are_named(arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SearchSettings(**arguments)

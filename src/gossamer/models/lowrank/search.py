@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gossamer.core.checks import check_int, check_real
 from gossamer.core.progress import progress_bar
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
@@ -50,6 +51,11 @@ class SearchSettings:
     score_batches: int = 4
     exact_gradients: bool = False
     random_state: int | None = 0
+
+    def __post_init__(self) -> None:
+        for name, least in {"iterations": 1, "polish": 0, "roundings": 1, "score_batches": 1}.items():
+            check_int(name, getattr(self, name), at_least=least)
+        check_real("binarise", self.binarise, at_least=0)
 
 
 def first_triplets(ranks: Sequence[int], problem: Problem) -> Allocation:
