@@ -78,4 +78,4 @@ def _exact_loss(network: DiscreteNetwork, x: Tensor, encoded: Tensor) -> Tensor:
         code[torch.arange(NUM_SLOTS), torch.tensor(choice)] = 1
         weight = sum(log_q[:, slot, option] for slot, option in enumerate(choice)).exp()
         total = total + weight * network.log_likelihood(code[:, :NUM_OPTIONS].reshape(1, -1).expand(len(x), -1), x)
-    return (latent.kl(encoded) - total).mean()
+    return (latent.kl(encoded, latent.likeliest(encoded)) - total).mean()

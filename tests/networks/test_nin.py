@@ -24,4 +24,7 @@ def test_it_has_the_published_size():
 def test_pretrained_weights_fit():
     from gossamer import datasets
 
-    NIN().load_state_dict(names_from_caffe(datasets.load("cifar10-nin")))
+    stored = names_from_caffe(datasets.load("cifar10-nin"))
+    network = NIN()
+    network.load_state_dict(stored)
+    assert all(torch.equal(value, stored[name]) for name, value in network.state_dict().items())

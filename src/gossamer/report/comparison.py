@@ -13,7 +13,7 @@ from gossamer.report.blocks import Block, Estimate, Figure, Section, Table
 from gossamer.report.figures import metric_intervals
 from gossamer.report.numbers import format_number
 from gossamer.runner.measure import name_rows
-from gossamer.runner.search import lower_is_better
+from gossamer.runner.search import has_a_best, lower_is_better
 
 Scores: TypeAlias = RankingScores | Mapping[str, float | tuple[float, float, float]]
 
@@ -27,9 +27,10 @@ def comparison_section(scores: Mapping[str, Scores], split: Split | Parts | None
         return None
     metrics = list(dict.fromkeys(metric for found in estimates.values() for metric in found))
     best = {metric: "min" if lower_is_better(metric) else "max" for metric in metrics}
+    marked = {metric: side for metric, side in best.items() if has_a_best(metric)}
     rows = [{"model": name, **found} for name, found in estimates.items()]
     drawn = [metric for metric in metrics if any(_has_interval(found, metric) for found in estimates.values())]
-    blocks: list[Block] = [Table(rows, "Each metric" + ", with its 95 % confidence interval" * bool(drawn), best)]
+    blocks: list[Block] = [Table(rows, "Each metric" + ", with its 95 % confidence interval" * bool(drawn), marked)]
     if drawn and len(estimates) > 1:
         table = {name: {metric: found.get(metric, _UNKNOWN) for metric in drawn} for name, found in estimates.items()}
         drawings = metric_intervals(table, best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,7 @@ def strengths_of(data: Sequences) -> Float64[np.ndarray, "N V"]:
     return strengths
 
 
-class CategoryPeer:
+class CategoryPeer(ABC):
     """Scores the categories of a series' last step from the steps before it, and counts hits."""
 
     library = "scikit-learn"
@@ -38,8 +39,9 @@ class CategoryPeer:
         is_hit = np.take_along_axis(strengths[ends], order, axis=1) > 0
         return {f"top{rank}": float(is_hit[:, :rank].any(axis=1).mean()) for rank in RANKS}
 
+    @abstractmethod
     def _scores(self, data: Sequences, earlier: Float64[np.ndarray, "B V"]) -> Float64[np.ndarray, "B V"]:
-        raise NotImplementedError
+        """Return how likely each category is next, given how often it came before."""
 
 
 class MostFrequentCategory(CategoryPeer):

@@ -11,9 +11,11 @@ from gossamer.core.progress import track
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.runner.specs import SearchSpec
 
-LOWER_IS_BETTER = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective", "hard", "iw100")
-# Parts of a bound, what is no bound, and how many features are on: nobody wins by them alone.
-NEITHER_IS_BETTER = ("kl", "reconstruction", "relaxed", "active")
+PARTS = ("kl", "reconstruction", "relaxed")
+ERRORS = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective")
+LOWER_IS_BETTER = (*ERRORS, "hard", "iw100", *PARTS)
+# Nobody wins by parts of a bound, by what is no bound, or by how many features are on.
+NOBODY_WINS = (*PARTS, "active")
 
 
 def propose(search: SearchSpec, seed: int) -> list[dict[str, Any]]:
@@ -72,7 +74,7 @@ def has_a_best(metric: str) -> bool:
     >>> has_a_best("test_hard"), has_a_best("mean_active")
     (True, False)
     """
-    return not any(word in NEITHER_IS_BETTER for word in metric.split("@")[0].lower().split("_"))
+    return not any(word in NOBODY_WINS for word in metric.split("@")[0].lower().split("_"))
 
 
 def _draw(limits: dict[str, Any], uniform: float) -> float | int:

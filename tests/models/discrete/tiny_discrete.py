@@ -120,9 +120,9 @@ def _log_prior(latent: SlotLatent, code: Tensor, starts: list[int], slot: int, o
 
 
 def mean_kl(latent: Latent, encoded: Tensor) -> Tensor:
-    """Return the mean of `kl_at` over all codes that q can draw, as likely as they are."""
+    """Return the mean of `kl` over all codes that q can draw, as likely as they are."""
     states = enumerate_states(latent, encoded)
-    each = latent.kl_at(encoded, states.codes.unsqueeze(1).expand(-1, len(encoded), -1)).expand(len(states.codes), -1)
+    each = latent.kl(encoded, states.codes.unsqueeze(1).expand(-1, len(encoded), -1)).expand(len(states.codes), -1)
     return (states.log_q.exp().T * each).sum(dim=0)
 
 

@@ -27,7 +27,11 @@ def test_unknown_weights_are_named():
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "weights"), [("resnet20", "cifar10-resnet20"), ("nin", "cifar10-nin")])
 def test_weights_fit(name, weights):
-    load_pretrained_(make_network(name, (3, 32, 32), 10, []), name, weights)
+    network = make_network(name, (3, 32, 32), 10, [])
+    before = [value.clone() for value in network.parameters() if value.ndim > 1]
+    load_pretrained_(network, name, weights)
+    after = [value for value in network.parameters() if value.ndim > 1]
+    assert not any(torch.equal(*both) for both in zip(before, after, strict=True))
 
 
 @pytest.mark.data

@@ -38,7 +38,7 @@ def measure_hard(
     encoded = network.encode(x)
     drawn = network.latent.draw(encoded, num_samples, generator)
     fit = network.log_likelihood(drawn.codes, x)
-    kl = network.latent.kl_at(encoded, drawn.codes)
+    kl = network.latent.kl(encoded, drawn.codes)
     kl = kl.mean(dim=0) if kl.ndim > 1 else kl
     return {
         "hard": kl - fit.mean(dim=0),
@@ -59,7 +59,7 @@ def measure_relaxed(
     """
     encoded = network.encode(x)
     codes = network.latent.pathwise(encoded, "relaxed", network.temperatures(), generator)
-    return network.latent.kl_at(encoded, codes) - network.log_likelihood(codes, x)
+    return network.latent.kl(encoded, codes) - network.log_likelihood(codes, x)
 
 
 def measure(

@@ -15,7 +15,7 @@ class ChainSlotLatent(SlotLatent):
 
     q keeps independent slots, so encoding costs nothing more. Where slots depend on each other over the data, one p per
     slot charges q for what the others have told already; this p does not. KL(q ‖ p) is the mean over z ~ q of
-    Σ_g KL(q_g ‖ p(· | z_1 … z_{g−1})), of which `kl_at` takes the sum exactly and the mean over the codes it is given.
+    Σ_g KL(q_g ‖ p(· | z_1 … z_{g−1})), of which `kl` takes the sum exactly and the mean over the codes it is given.
     """
 
     is_earlier: Tensor
@@ -24,15 +24,6 @@ class ChainSlotLatent(SlotLatent):
         super().__init__(num_features, max_active)
         self.register_buffer("is_earlier", self._earlier(), persistent=False)
         self.influence = nn.Parameter(torch.zeros(self.width, num_features))  # begins as a p per slot
-
-    def kl(self, encoded: Float[Tensor, "B W"]) -> Float[Tensor, " B"]:
-        """Refuse: the mean is over more codes than can be counted."""
-        raise NotImplementedError("the KL of a chained prior needs codes drawn from q: call kl_at(encoded, codes)")
-
-    def kl_at(self, encoded: Float[Tensor, "B W"], codes: Float[Tensor, "*S B K"]) -> Float[Tensor, "*S B"]:
-        """Return Σ_g KL(q_g ‖ p(· | earlier slots of the codes)): without bias for codes drawn from q."""
-        log_q = self.log_probs(encoded)
-        return (log_q.exp() * (log_q - self.log_prior_after(codes))).sum(dim=(-2, -1))
 
     def log_prior_after(self, codes: Float[Tensor, "*S B K"]) -> Float[Tensor, "*S B G C"]:
         """Return log p of every option of every slot, given what the codes have in the slots before it."""

@@ -69,7 +69,7 @@ class LabelObjective:
             assert codes is not None
             decoded = network.decoder(codes.view(members, rows, -1))
             error = 0.5 * (decoded - inputs).square().sum(dim=-1).flatten()
-            loss = loss + self.weight * (error + self.latent.kl(flat))
+            loss = loss + self.weight * (error + self.latent.kl(flat, codes))
         return loss.view(members, rows)
 
     def nll(

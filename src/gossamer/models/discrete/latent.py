@@ -33,15 +33,10 @@ class Latent(nn.Module, ABC):
     num_kinds: int = 1
 
     @abstractmethod
-    def kl(self, encoded: Float[Tensor, "B W"]) -> Float[Tensor, " B"]:
-        """Return KL(q(z | x) ‖ p(z)), exact, no draw in it."""
-
-    def kl_at(
+    def kl(
         self, encoded: Float[Tensor, "B W"], codes: Float[Tensor, "*S B K"]
     ) -> Float[Tensor, "*S B"] | Float[Tensor, " B"]:
-        """Return KL(q(z | x) ‖ p(z)), or what has it as its mean over codes drawn from q, where `kl` has no formula."""
-        del codes
-        return self.kl(encoded)
+        """Return KL(q(z | x) ‖ p(z)), exact where it has a formula; else what has it as its mean over `codes` of q."""
 
     @abstractmethod
     def pathwise(

@@ -32,7 +32,7 @@ def negative_bound(
     losses, kls = [], []
     for _ in range(num_samples):
         code = network.latent.pathwise(encoded, gradient, temperatures, generator)
-        kls.append(network.latent.kl_at(encoded, code).mean())
+        kls.append(network.latent.kl(encoded, code).mean())
         losses.append(kl_weight * kls[-1] - network.log_likelihood(code, x).mean())
     return torch.stack(losses).mean(), torch.stack(kls).mean()
 
@@ -52,7 +52,7 @@ def leave_one_out(
     value is the plain mean.
     """
     drawn = network.latent.draw(encoded, num_samples, generator)
-    kl = network.latent.kl_at(encoded, drawn.codes)
+    kl = network.latent.kl(encoded, drawn.codes)
     gain = network.log_likelihood(drawn.codes, x) - kl_weight * kl
     mean = gain.detach().mean(dim=0)
     advantage = (gain.detach() - mean) * num_samples / (num_samples - 1)  # f_s − mean of the others

@@ -47,8 +47,9 @@ class SharedLatent(Latent):
             self.register_buffer("gate_prior_logit", gate)
             self.register_buffer("prior_logits", features)
 
-    def kl(self, encoded: Float[Tensor, "B W"]) -> Float[Tensor, " B"]:
-        """Return L₀ times equation (13) plus (14), the latter times λ where closed gates are free."""
+    def kl(self, encoded: Float[Tensor, "B W"], codes: Float[Tensor, "*S B K"]) -> Float[Tensor, " B"]:
+        """Return L₀ times equation (13) plus (14), the latter times λ where closed gates are free; no code matters."""
+        del codes
         gates, of_features = self._gate_kl(encoded), self._feature_kl(encoded)
         if not self.charge_closed:
             of_features = of_features * encoded[:, -1].sigmoid()

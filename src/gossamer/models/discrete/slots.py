@@ -59,10 +59,10 @@ class SlotLatent(Latent):
         del codes
         return self.log_prior()
 
-    def kl(self, encoded: Float[Tensor, "B W"]) -> Float[Tensor, " B"]:
-        """Return Σ_slots Σ_options q log(q / p)."""
+    def kl(self, encoded: Float[Tensor, "B W"], codes: Float[Tensor, "*S B K"]) -> Float[Tensor, "*S B"]:
+        """Return Σ_slots Σ_options q log(q / p), p given the codes where slots depend on each other."""
         log_q = self.log_probs(encoded)
-        return (log_q.exp() * (log_q - self.log_prior())).sum(dim=(1, 2))
+        return (log_q.exp() * (log_q - self.log_prior_after(codes))).sum(dim=(-2, -1))
 
     def pathwise(
         self,

@@ -6,6 +6,8 @@ may be replaced by two. The functions are the same; so are the arguments of `for
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -68,7 +70,7 @@ class GRUDirection(nn.Module):
 Direction = LSTMDirection | GRUDirection
 
 
-class UnrolledRecurrent(nn.Module):
+class UnrolledRecurrent(nn.Module, ABC):
     """What both recurrent networks share: layers, directions, and the attributes of `nn.LSTM` and `nn.GRU`."""
 
     def __init__(self, source: nn.RNNBase) -> None:
@@ -91,8 +93,9 @@ class UnrolledRecurrent(nn.Module):
                 self.directions.append(direction)
         self.train(source.training)
 
+    @abstractmethod
     def _make_direction(self, width: int, reverse: bool) -> Direction:
-        raise NotImplementedError
+        """Return an empty direction of a layer that reads `width` numbers."""
 
     def flatten_parameters(self) -> None:
         """Do nothing: there is no fused kernel to prepare for."""
