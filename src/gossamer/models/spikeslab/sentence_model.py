@@ -48,7 +48,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         """Refuse bad arguments, each by its name."""
 
     @abstractmethod
-    def _make_network(self, num_words: int) -> SentenceNetwork:
+    def _make_network(self, words: Vocabulary) -> SentenceNetwork:
         """Return a network with the model's own table and encoder."""
 
     @abstractmethod
@@ -209,7 +209,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         check_names(vocabularies, {"words"}, "vocabularies")
         self._check_arguments()
         self.words_ = vocabularies["words"]
-        network = self._make_network(len(self.words_))
+        network = self._make_network(self.words_)
         restore_network(network, arrays)
         self.take_network(network, metadata)
 

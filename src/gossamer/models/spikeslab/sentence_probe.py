@@ -120,9 +120,7 @@ class SentenceProbe(Persistent, BaseEstimator):
         return vae
 
     def _make_network(self, vae: SentenceVAE) -> FrozenProbe | SimpleClassifier:
-        network = (
-            vae._make_network(len(vae.words_)) if self.end_to_end or not hasattr(vae, "network_") else vae.network_
-        )
+        network = vae._make_network(vae.words_) if self.end_to_end or not hasattr(vae, "network_") else vae.network_
         input_dim = network.feature_dim if self.end_to_end else vae.latent_dim
         with seeded_weights(self.random_state):
             probe = DenseLayers(input_dim, self.hidden_dims, len(self.label_names_))

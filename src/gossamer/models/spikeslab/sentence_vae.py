@@ -13,12 +13,14 @@ from torch import nn
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.sentences import Sentences
+from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.dial import SparsityDial
 from gossamer.models.spikeslab.hierarchical import DIVERGENCES, HierarchicalCodes
 from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
+from gossamer.models.spikeslab.pretrained import MINILM, PretrainedEncoder
 from gossamer.models.spikeslab.rivals import MatCodes, SparseCodingCodes
 from gossamer.models.spikeslab.sentence_model import SentenceModel, hoyer_of_set
 from gossamer.models.spikeslab.sentences import check_training, count_truncated
@@ -27,6 +29,7 @@ from gossamer.models.stored_network import seeded_weights
 
 PRIORS = ("spike_slab", "gaussian", "mat", "vsc")
 NORMS = ("none", "l1", "l2")
+PRETRAINED = (MINILM,)
 NUM_EXPLAINED = 2000  # sentences that say what dimensions mean
 TOLERANCE = 0.05
 
@@ -50,6 +53,8 @@ class SentenceVAE(SentenceModel):
     `num_gates` and `num_samples` are N and M of equation (2). Of a sentence `max_length` words are read. `softmax` is
     "full", or "adaptive" for large vocabularies. `refine_steps` gradient steps improve each sentence's features when a
     fitted model encodes. With validation data and `patience`, the epoch of the lowest validation loss is kept.
+    `pretrained` "minilm" reads sentences by a fixed transformer, all-MiniLM-L6-v2, in place of a GRU that is trained
+    (extra `[bert]`; its weights come with the package and are no part of the artifact).
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class SentenceVAE(SentenceModel):
         hidden_dim: int = 512,
         max_length: int = 60,
         softmax: str = "full",
+        pretrained: str | None = None,
         refine_steps: int = 0,
         learning_rate: float = 8e-4,
         batch_size: int = 256,
@@ -104,6 +110,7 @@ class SentenceVAE(SentenceModel):
         self.hidden_dim = hidden_dim
         self.max_length = max_length
         self.softmax = softmax
+        self.pretrained = pretrained
         self.refine_steps = refine_steps
         self.learning_rate = learning_rate
         self.batch_size = batch_size
@@ -124,8 +131,8 @@ class SentenceVAE(SentenceModel):
         """Train on sentences; a run that finds its `checkpoint` goes on from there.
 
         `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, `encoder` is a module
-        with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`) in place of the GRU. They are
-        trained in place, and a model that has one cannot be saved as an artifact.
+        with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in
+        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact.
         """
         self._check_arguments()
         sentences = check_training(data)
@@ -133,7 +140,7 @@ class SentenceVAE(SentenceModel):
         count_truncated(sentences, self.max_length)
         batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
         num_updates = self.epochs * len(batches)
-        self.network_ = self._make_network(len(self.words_), num_updates, table, encoder)
+        self.network_ = self._make_network(self.words_, num_updates, table, encoder)
         self.is_own_ = table is None and encoder is None
         self._count_words(sentences)
         schedule = Schedule(
@@ -184,14 +191,15 @@ class SentenceVAE(SentenceModel):
 
     def _make_network(
         self,
-        num_words: int,
+        words: Vocabulary,
         num_updates: int = 1,
         table: nn.Module | None = None,
         encoder: nn.Module | None = None,
     ) -> SentenceNetwork:
+        num_words = len(words)
         with seeded_weights(self.random_state):
             table = nn.Embedding(num_words, self.embedding_dim) if table is None else table
-            encoder = GRUEncoder(self.embedding_dim, self.hidden_dim) if encoder is None else encoder
+            encoder = self._make_encoder(words) if encoder is None else encoder
             return SentenceNetwork(
                 WordVectors(table, num_words, self.embedding_dim),
                 encoder,
@@ -200,6 +208,11 @@ class SentenceVAE(SentenceModel):
                 word_counts=torch.ones(num_words + 1),
                 softmax=self.softmax,
             )
+
+    def _make_encoder(self, words: Vocabulary) -> nn.Module:
+        if self.pretrained is not None:
+            return PretrainedEncoder.minilm(words)
+        return GRUEncoder(self.embedding_dim, self.hidden_dim)
 
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":
@@ -271,6 +284,8 @@ class SentenceVAE(SentenceModel):
         check_real("warm_up", self.warm_up, at_least=0, at_most=1)
         check_choice("norm", self.norm, NORMS)
         check_choice("softmax", self.softmax, SOFTMAXES)
+        if self.pretrained is not None:
+            check_choice("pretrained", self.pretrained, PRETRAINED)
         check_int("refine_steps", self.refine_steps, at_least=0)
         for name in ("num_pseudo_inputs", "num_gates", "num_samples", "embedding_dim", "hidden_dim"):
             check_int(name, getattr(self, name), at_least=1)
