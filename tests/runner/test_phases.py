@@ -8,7 +8,8 @@ import pytest
 from gossamer.data import Sequences, Vocabulary
 from gossamer.models.linear import EASE
 from gossamer.models.markov import HMM, HSMM
-from gossamer.runner.phases import check_reads_sequences, find_phases, phases_of, what_follows
+from gossamer.runner import phases
+from gossamer.runner.phases import _standard_errors, check_reads_sequences, find_phases, phases_of, what_follows
 from gossamer.testing.right_answers import two_phases
 
 
@@ -34,6 +35,20 @@ def test_events_are_named_and_an_hmm_has_no_next_phase():
     assert "ham" in row["next observation"]
 
 
+def test_errors_from_some_series_are_scaled_to_all():
+    parts = two_phases()
+    model = HSMM(num_states=2, epochs=5, num_starts=1).fit(parts.train)
+    whole = _standard_errors(model, parts.train)["emission.means"]
+    np.testing.assert_allclose(whole, model.standard_errors(parts.train)["emission.means"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phases, "MOST_STEPS", len(parts.train.observations) // 2)
+        some = _standard_errors(model, parts.train)["emission.means"]
+        np.testing.assert_allclose(some, whole, rtol=0.5)
+        assert not np.array_equal(some, whole)
+        patch.setattr(phases, "MOST_PARAMETERS", 1)
+        assert _standard_errors(model, parts.train) == {}
+
+
 def test_other_models_are_refused():
     with pytest.raises(ValueError, match="the model must be one of sequences, such as hsmm, got EASE"):
         check_reads_sequences(EASE())
@@ -47,5 +62,7 @@ def test_findings_for_the_report():
     assert len(found["paths"]) == len(found["names"]) == len(found["following"]) == 2
     assert found["durations"].shape[0] == len(found["states"]) == 2
     assert "±" in found["states"][0]["mean duration"]
+    assert "±" in found["states"][0]["emits"]
+    assert found["moves"][0].keys() == {"from", "to", "probability"}
     assert find_phases(model, parts.test[:0]) == {}
     assert find_phases(EASE(), parts.test) == {}

@@ -15,8 +15,8 @@ _LEAD = "Phases have numbers, no names: look at what they emit, below, for what 
 def phases_section(findings: Mapping[str, Mapping[str, Any]]) -> Section | None:
     """Show the phases of each model that has some; None where no model has.
 
-    `findings[model]` has names and paths of series, transition (K, K), shares (K) of steps, a table of states and one
-    of what follows; and durations (K, D) where they are explicit.
+    `findings[model]` has names and paths of series, transition (K, K), shares (K) of steps, tables of states, of
+    moves between them and of what follows; and durations (K, D) where they are explicit.
     """
     known = {model: found for model, found in findings.items() if found}
     if not known:
@@ -32,13 +32,18 @@ def _blocks(found: Mapping[str, Any]) -> list[Block]:
     drawings = [transition_graph(found["transition"], found["shares"])]
     if found.get("durations") is not None:
         drawings.append(duration_curves(found["durations"]))
-    note = "± is the standard error of the mean duration, from the phases that were seen to their end."
+    note = (
+        "± is the standard error: of the mean duration from the phases that were seen to their end, of what is emitted "
+        "and of moves from the curvature of the likelihood."
+    )
     formats = {"share of steps": format_share}
     blocks: list[Block] = [
         Figure([phase_timeline(found["names"], found["paths"])], "The most probable phases of some series."),
         Figure(drawings, "Dots are as large as phases are frequent; moves below 5 % are not drawn."),
         Table(found["states"], "Phases", formats=formats, note=note),
     ]
+    if found.get("moves"):
+        blocks.append(Table(found["moves"], "What follows what"))
     if found["following"]:
         blocks.append(Table(found["following"], "What comes next, and when"))
     return blocks

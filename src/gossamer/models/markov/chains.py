@@ -36,6 +36,9 @@ class Chain(Protocol):
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
         """Return the E-step."""
 
+    def logs(self, parameters: Parameters) -> tuple[Tensor, ...]:
+        """Return the logs that the E-step works with, in the order of its counts, which are derivatives by them."""
+
     def maximise(self, counts: dict[str, Tensor], previous: Parameters, pseudo_count: float) -> Parameters:
         """Return the M-step."""
 
@@ -92,7 +95,7 @@ class HMMChain:
 
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
         """Run forward and backward."""
-        found = hmm_recursions.hmm_expected_counts(*self._logs(parameters), log_emissions, offsets)
+        found = hmm_recursions.hmm_expected_counts(*self.logs(parameters), log_emissions, offsets)
         return Expected(found.log_likelihood, found.states, {"initial": found.initial, "transition": found.transition})
 
     def maximise(self, counts: dict[str, Tensor], previous: Parameters, pseudo_count: float) -> Parameters:
@@ -108,19 +111,19 @@ class HMMChain:
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Float[Tensor, " B"]:
         """Run forward."""
-        return hmm_recursions.hmm_log_likelihood(*self._logs(parameters), log_emissions, offsets)
+        return hmm_recursions.hmm_log_likelihood(*self.logs(parameters), log_emissions, offsets)
 
     def best_path(
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Int64[Tensor, " N"]:
         """Run Viterbi."""
-        return hmm_recursions.hmm_best_path(*self._logs(parameters), log_emissions, offsets)[0]
+        return hmm_recursions.hmm_best_path(*self.logs(parameters), log_emissions, offsets)[0]
 
     def next_states(
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Float[Tensor, "B K"]:
         """Move the last step's posterior on."""
-        states = hmm_recursions.hmm_posterior(*self._logs(parameters), log_emissions, offsets)
+        states = hmm_recursions.hmm_posterior(*self.logs(parameters), log_emissions, offsets)
         last = states[torch.from_numpy(offsets[1:] - 1)]
         return torch.einsum("bi,bij->bj", last, parameters["transition"].expand(len(last), -1, -1))
 
@@ -136,7 +139,8 @@ class HMMChain:
         """Return the number of probabilities, less one per distribution."""
         return (num_states - 1) * (num_states + 1)
 
-    def _logs(self, parameters: Parameters) -> tuple[Tensor, Tensor]:
+    def logs(self, parameters: Parameters) -> tuple[Tensor, Tensor]:
+        """Return the logs of initial and transition probabilities."""
         return log_probs(parameters["initial"]), log_probs(parameters["transition"])
 
 
@@ -164,7 +168,7 @@ class HSMMChain:
 
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
         """Run forward and backward."""
-        found = hsmm_recursions.hsmm_expected_counts(*self._logs(parameters), log_emissions, offsets)
+        found = hsmm_recursions.hsmm_expected_counts(*self.logs(parameters), log_emissions, offsets)
         counts = {"initial": found.initial, "transition": found.transition, "duration": found.duration}
         return Expected(found.log_likelihood, found.states, counts)
 
@@ -196,19 +200,19 @@ class HSMMChain:
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Float[Tensor, " B"]:
         """Run forward."""
-        return hsmm_recursions.hsmm_log_likelihood(*self._logs(parameters), log_emissions, offsets)
+        return hsmm_recursions.hsmm_log_likelihood(*self.logs(parameters), log_emissions, offsets)
 
     def best_path(
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Int64[Tensor, " N"]:
         """Run Viterbi."""
-        return hsmm_recursions.hsmm_best_path(*self._logs(parameters), log_emissions, offsets)[0]
+        return hsmm_recursions.hsmm_best_path(*self.logs(parameters), log_emissions, offsets)[0]
 
     def last_ages(
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
     ) -> Float[Tensor, "B K D"]:
         """Return P(the last step is in k, d steps into its segment | x)."""
-        return hsmm_recursions.hsmm_last_ages(*self._logs(parameters), log_emissions, offsets)
+        return hsmm_recursions.hsmm_last_ages(*self.logs(parameters), log_emissions, offsets)
 
     def next_states(
         self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray
@@ -243,7 +247,8 @@ class HSMMChain:
         prefix = "duration."
         return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
 
-    def _logs(self, parameters: Parameters) -> tuple[Tensor, Tensor, Tensor]:
+    def logs(self, parameters: Parameters) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the logs of initial, transition and duration probabilities."""
         return log_probs(parameters["initial"]), log_probs(parameters["transition"]), self.log_table(parameters)
 
 

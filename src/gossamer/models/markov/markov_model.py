@@ -22,6 +22,7 @@ from gossamer.models.markov.emissions import EMISSIONS, Emission, Parameters, Pr
 from gossamer.models.markov.inputs import Batch, check_for_fit, read_batch
 from gossamer.models.markov.ragged import sequence_numbers
 from gossamer.models.markov.step import EMISSION, EMStep, emission_part, whole_data
+from gossamer.models.markov.uncertainty import standard_errors
 from gossamer.persistence import JSON
 from gossamer.training.loop import fit as train
 
@@ -237,6 +238,21 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         drawn = EMISSIONS[self.emission].sample(emission_part(parameters), states, series, generator)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return Sequences(drawn, offsets, states=states, vocabulary=self.vocabulary_)
+
+    def standard_errors(
+        self, data: Sequences | np.ndarray, lengths: Any = None, *, missing: Any = None
+    ) -> dict[str, Float64[np.ndarray, ...]]:
+        """Return how sure each of `parameters_` is after these data, in its own units and shape.
+
+        From the observed information (minus the second derivatives of the log-likelihood), without the prior; NaN where
+        the data say nothing of a parameter, and 0 for a probability that is exactly 0 or 1, which has nowhere to go.
+        Costs about two passes over the data per parameter.
+        """
+        check_is_fitted(self, "parameters_")
+        batch = self._read(data, lengths, missing)
+        emission = EMISSIONS[self.emission]
+        observed = emission.observe(batch.values, self.n_features_in_)
+        return standard_errors(self._fitted_chain(), emission, self._tensors(), observed, batch.offsets)
 
     @property
     def num_free_parameters(self) -> int:
