@@ -95,7 +95,7 @@ def test_data_come_in_the_form_the_model_takes(word_votes: str, documents_file: 
     assert data_for(["ease"], DataSpec("stdlib-usage")).options == {}
 
 
-def test_a_model_of_arrays_takes_no_file(monkeypatch: pytest.MonkeyPatch, documents_file: Path) -> None:
+def test_a_model_of_arrays_reads_a_file_as_arrays(monkeypatch: pytest.MonkeyPatch, documents_file: Path) -> None:
     from gossamer.data import LabelledArrays
 
     class OfArrays:
@@ -103,5 +103,4 @@ def test_a_model_of_arrays_takes_no_file(monkeypatch: pytest.MonkeyPatch, docume
 
     OfArrays.fit.__annotations__["data"] = LabelledArrays
     monkeypatch.setattr(catalogue, "available", lambda: {"of-arrays": OfArrays})
-    with pytest.raises(ValueError, match="data must be a data set for of-arrays, which takes no file"):
-        data_for(["of-arrays"], DataSpec(str(documents_file)))
+    assert data_for(["of-arrays"], DataSpec(str(documents_file))).options == {"form": "arrays"}

@@ -10,11 +10,18 @@ import numpy as np
 
 from gossamer import datasets
 from gossamer.core.checks import check_choice
+from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
 from gossamer.data.filters import filter_min_counts, keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions, Split
 from gossamer.data.parts import Parts
-from gossamer.data.readers import read_counted_documents, read_documents, read_interactions, read_sequences
+from gossamer.data.readers import (
+    read_arrays,
+    read_counted_documents,
+    read_documents,
+    read_interactions,
+    read_sequences,
+)
 from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.sentences import Sentences
 from gossamer.data.sequences import Sequences
@@ -37,6 +44,7 @@ FILE_FORMS = {  # what a file can be read as
     Sentences: "sentences",
     Counts: "counts",
     Sequences: "sequences",
+    LabelledArrays: "arrays",
 }
 COUNTING_OPTIONS = ("vocabulary", "max_terms", "min_documents", "pattern")
 
@@ -110,7 +118,7 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
     return _SEEDED[spec.kind](data, **spec.arguments, random_state=random_state)
 
 
-def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences:
+def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences | LabelledArrays:
     options = dict(spec.options)
     usual = "counts" if has_nameless_columns(spec.name) else "interactions"
     form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())
@@ -123,6 +131,13 @@ def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences:
     if form == "sequences":
         check_keys("a file of sequences", options, ["values", "features"], noun="option")
         return read_sequences(spec.name, columns=spec.columns or None, **options)
+    if form == "arrays":
+        check_keys("a file of arrays", options, ["labels", "target"], noun="option")
+        if spec.columns:
+            raise ValueError(
+                f"columns must be left out for a file of arrays, got {spec.columns!r}; use --option labels"
+            )
+        return read_arrays(spec.name, **options)
     if options:
         raise ValueError(f"options must be left out for a file of interactions, got {options!r}")
     return read_interactions(spec.name, columns=spec.columns or None)

@@ -84,8 +84,6 @@ def data_for(models: Sequence[str], spec: DataSpec) -> DataSpec:
     """Return the spec with the form of the data that the models take, where data can have several."""
     container = container_of(find_class(models[0]))
     if is_file(spec.name):
-        if container not in FILE_FORMS:
-            raise ValueError(f"data must be a data set for {models[0]}, which takes no file, got {spec.name!r}")
         form: str | None = FILE_FORMS[container]
     else:
         has_forms = "form" in datasets.find(spec.name).options()

@@ -1,6 +1,7 @@
 """The door to all readers: files and tables in, containers out."""
 
 from gossamer.data.readers.arff import read_multilabel
+from gossamer.data.readers.arrays import read_arrays
 from gossamer.data.readers.counted_documents import read_counted_documents
 from gossamer.data.readers.documents import read_documents
 from gossamer.data.readers.interactions import read_interactions
@@ -13,6 +14,7 @@ from gossamer.data.text_files import read_lines
 __all__ = [
     "build_sentences",
     "count_words",
+    "read_arrays",
     "read_counted_documents",
     "read_counts",
     "read_documents",
