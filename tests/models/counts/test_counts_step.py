@@ -215,6 +215,13 @@ def test_several_processes_cannot_keep_posteriors():
         step.setup(SimpleNamespace(world_size=2))  # type: ignore[arg-type]
 
 
+def test_two_processes_go_through_schedules_in_half_of_the_updates():
+    step = CountStep(make_network(), inference="refined-then-amortised", annealing_updates=7, switch_update=20)
+    for _ in range(2):  # once is enough
+        step.setup(SimpleNamespace(world_size=2, device=torch.device("cpu")))  # type: ignore[arg-type]
+    assert (step.annealing_updates, step.switch_update) == (4, 10)
+
+
 def test_gradients_are_averaged_over_processes():
     step = make_step(inference="amortised")
     doubled: list[int] = []

@@ -112,6 +112,9 @@ class CountStep:
             for side in self._sides.values():
                 side.to(fabric.device)
             self._generator = torch.Generator(device=fabric.device)
+            # Schedules are counted for one process; W of them get through an epoch in W times fewer updates.
+            self.annealing_updates = -(-self.annealing_updates // fabric.world_size)
+            self.switch_update = -(-self.switch_update // fabric.world_size)
         self._fabric = fabric
 
     def __call__(self, batch: CountBatch, weight: float) -> dict[str, Tensor]:
