@@ -19,6 +19,7 @@ __all__ = [
     "compress",
     "data",
     "datasets",
+    "load",
     "metrics",
     "models",
     "read_artifact",
@@ -30,6 +31,7 @@ _HOMES = {
     "Budget": ("gossamer.models.lowrank.budget", "Budget"),
     "Interactions": ("gossamer.data.interactions", "Interactions"),
     "compress": ("gossamer.models.lowrank.compression", "compress"),
+    "load": ("gossamer.persistence", "load"),
     "read_artifact": ("gossamer.persistence", "read_artifact"),
     "read_interactions": ("gossamer.data.readers", "read_interactions"),
 }

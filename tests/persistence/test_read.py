@@ -75,3 +75,10 @@ def test_a_save_killed_behind_a_link_is_found(saved: Path, probe: Any, tmp_path:
     (tmp_path / "latest").symlink_to(saved, target_is_directory=True)
     saved.rename(saved.with_name(".model.old-0123abcd"))
     assert state(read_artifact(tmp_path / "latest").estimator) == state(probe)
+
+
+def test_load_returns_the_model_of_any_family(tmp_path: Path, probe_module: Any) -> None:
+    import gossamer
+
+    fitted(probe_module.Probe).save(tmp_path / "model")
+    assert state(gossamer.load(tmp_path / "model")) == state(read_artifact(tmp_path / "model").estimator)

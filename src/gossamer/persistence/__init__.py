@@ -11,7 +11,7 @@ No pickle; a class path can only name a class that `gossamer.models` ships.
 from gossamer.persistence.classes import Persistable
 from gossamer.persistence.errors import ArtifactError
 from gossamer.persistence.persistent import Persistent
-from gossamer.persistence.read import Artifact, read_artifact
+from gossamer.persistence.read import Artifact, load, read_artifact
 from gossamer.persistence.stored_arrays import check_array, check_names, pack_csr, unpack_csr
 from gossamer.persistence.strict_json import JSON
 from gossamer.persistence.write import write_artifact
@@ -24,6 +24,7 @@ __all__ = [
     "Persistent",
     "check_array",
     "check_names",
+    "load",
     "pack_csr",
     "read_artifact",
     "unpack_csr",

@@ -42,6 +42,11 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         raise ArtifactError(f"{path} cannot be read: {error}; check the path and its permissions") from error
 
 
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the fitted model of the artifact at `path`, whichever family it is of; checked as `read_artifact` does."""
+    return read_artifact(path).estimator
+
+
 def _read_directory(directory: Path) -> Artifact:
     if not os.path.lexists(directory):
         raise ArtifactError(f"{directory} does not exist; check the path, or save a model there first")
