@@ -57,7 +57,8 @@ class PretrainedEncoder(nn.Module):
         """Return an encoder with weights and tokeniser that lie in a folder, as Hugging Face's libraries write them."""
         transformers = require_transformers()
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        transformer = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
+        # Nothing is downloaded, and nothing unpickled.
+        transformer = transformers.AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
         names = [tokenizer.unk_token if word == UNKNOWN else str(word) for word in words]
         pieces = tokenizer(names, add_special_tokens=False)["input_ids"] if names else []
         return cls(transformer, pieces, (tokenizer.cls_token_id, tokenizer.sep_token_id), trains=trains)
