@@ -127,5 +127,25 @@ def test_a_network_with_features_from_another_file(gossamer, tmp_path):
 def test_a_model_without_phases_says_so(gossamer, artifact):
     done = gossamer("predict", artifact.name)
     assert done.code == 2
-    assert "the model must be one of sequences, such as hsmm, got ItemKNN" in done.err
+    assert "the model must be one of sequences, such as hsmm, or of labels" in done.err
+    assert "got ItemKNN" in done.err
     assert "--out must end in .csv, got 'states.txt'" in gossamer("predict", artifact.name, "--out", "states.txt").err
+
+
+def test_labels_of_a_file_without_labels(gossamer, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    table = pl.DataFrame({"x": x[:, 0], "y": x[:, 1], "sad": (x[:, 0] > 0) * 1, "gay": (x[:, 1] > 0) * 1})
+    table.write_csv(tmp_path / "songs.csv")
+    table[:5, ["x", "y"]].write_csv(tmp_path / "new.csv")
+    few = ["--set", "epochs=3", "--set", "num_repeats=1", "--set", "num_folds=2"]
+    options = ["--data", "songs.csv", "--option", "labels=sad,gay"]
+    done = gossamer("fit", "sparse-label-classifier", *options, "--out", "moods", *few)
+    assert done.code == 0, done.err
+    done = gossamer("predict", "moods", "--data", "new.csv", "--out", "labels.csv", "-n", 2)
+    assert done.code == 0, done.err
+    assert "2 of 5 rows" in done.out
+    assert pl.read_csv(tmp_path / "labels.csv").columns == ["row", "labels", "sad", "gay"]
+    assert gossamer("evaluate", "moods", "--data", "songs.csv").code == 0
+    table.rename({"gay": "happy"}).write_csv(tmp_path / "other.csv")
+    assert "labels must be of other.csv, got 'gay'" in gossamer("evaluate", "moods", "--data", "other.csv").err

@@ -9,7 +9,7 @@ from gossamer.data import Sequences, Vocabulary
 from gossamer.models.linear import EASE
 from gossamer.models.markov import HMM, HSMM
 from gossamer.runner import phases
-from gossamer.runner.phases import _standard_errors, check_reads_sequences, find_phases, phases_of, what_follows
+from gossamer.runner.phases import _standard_errors, find_phases, phases_of, reads_sequences, what_follows
 from gossamer.testing.right_answers import two_phases
 
 
@@ -49,9 +49,9 @@ def test_errors_from_some_series_are_scaled_to_all():
         assert _standard_errors(model, parts.train) == {}
 
 
-def test_other_models_are_refused():
-    with pytest.raises(ValueError, match="the model must be one of sequences, such as hsmm, got EASE"):
-        check_reads_sequences(EASE())
+def test_only_models_of_series_have_phases():
+    assert reads_sequences(HMM())
+    assert not reads_sequences(EASE())
 
 
 def test_findings_for_the_report():

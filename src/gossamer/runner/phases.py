@@ -20,10 +20,9 @@ NUM_MOVES = 12
 MOST_PARAMETERS, MOST_STEPS = 300, 20_000  # of which standard errors are looked for: each parameter is two passes
 
 
-def check_reads_sequences(estimator: Any) -> None:
-    """Refuse a model that has no phases, before any data are read."""
-    if container_of(estimator) is not Sequences:
-        raise ValueError(f"the model must be one of sequences, such as hsmm, got {type(estimator).__name__}")
+def reads_sequences(estimator: Any) -> bool:
+    """Say whether a model has phases."""
+    return container_of(estimator) is Sequences
 
 
 def phases_of(estimator: Any, data: Sequences) -> pl.DataFrame:

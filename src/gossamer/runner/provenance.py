@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.readers.counted_documents import has_nameless_columns
+from gossamer.data.tables.opening import open_table
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -99,11 +101,19 @@ def _like(spec: DataSpec, name: str) -> DataSpec:
         return replace(spec, name=name, options={})
     if has_nameless_columns(name):
         return replace(spec, name=name, options={}, columns={})
-    return replace(
-        spec,
-        name=name,
-        options={key: spec.options[key] for key in ("pattern", "values", "features") if key in spec.options},
-    )
+    kept = {key: spec.options[key] for key in ("pattern", "values", "features") if key in spec.options}
+    return replace(spec, name=name, options=kept | _labels_there(spec, name))
+
+
+def _labels_there(spec: DataSpec, name: str) -> dict[str, Any]:
+    """Return which columns are labels, where the other file has them: rows to be labelled have none."""
+    said: dict[str, Any] = {key: spec.options[key] for key in ("labels", "target") if key in spec.options}
+    if not said or name.lower().endswith(".arff") or not Path(name).is_file():
+        return said
+    (wanted,) = said.values()
+    columns = open_table(name).columns
+    names = wanted.split(",") if isinstance(wanted, str) else wanted
+    return {} if isinstance(names, list) and not set(names) & set(columns) else said
 
 
 def _is_other(origin: Origin, name: str | None) -> bool:
