@@ -69,3 +69,15 @@ def test_dropout_only_in_training():
 def test_bad_arguments_are_named(arguments: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         LSTMLanguageModel(nn.Embedding(6, 4), **arguments)
+
+
+def test_an_output_layer_of_its_own():
+    network = LSTMLanguageModel(nn.Embedding(7, 4), hidden_dim=4, tied=False)
+    hidden = torch.randn(2, 4)
+    nn.init.normal_(network.output_bias)
+    torch.testing.assert_close(network.logits(hidden), hidden @ network.output.weight.t() + network.output_bias)
+    words = torch.tensor([3, 5])
+    assert torch.equal(network.output_vectors(words), network.output.weight[words])
+    tied = LSTMLanguageModel(nn.Embedding(7, 4), hidden_dim=4)
+    assert torch.equal(tied.output_vectors(words), tied.embedding.weight[words])
+    assert tied.output is None

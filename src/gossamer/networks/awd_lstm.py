@@ -77,6 +77,11 @@ class AWDLSTM(nn.Module):
         """Return the scores of all V tokens by the tied output layer."""
         return tied_logits(self.embedding, hidden, self.output_bias)
 
+    def output_vectors(self, words: Int[Tensor, " W"]) -> Float[Tensor, "W D"]:
+        """Return what the output layer multiplies hidden states with for these words: their embedding."""
+        vectors: Tensor = self.embedding(words)
+        return vectors
+
     def activation_penalty(self) -> Float[Tensor, ""]:
         """Return the AR and TAR terms of the last pass in training, to be added to its loss."""
         return self._penalty

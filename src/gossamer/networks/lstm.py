@@ -1,4 +1,4 @@
-"""The LSTM language model, its output layer tied to its input embedding."""
+"""The LSTM language model, its output layer tied to its input embedding or of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class LSTMLanguageModel(nn.Module):
 
     `embedding` gives the vectors E; its `logits` is the output layer where it has one, its `weight` otherwise. Hidden
     states of another width than the embedding's are projected to it. `word_dropout` drops words, all their
-    occurrences in the batch together (Gal and Ghahramani 2016), by a mask over ids: the table is not touched.
+    occurrences in the batch together (Gal and Ghahramani 2016), by a mask over ids: the table is not touched. Without
+    `tied` the output layer is a linear layer, `output`, with a matrix of its own.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class LSTMLanguageModel(nn.Module):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         output_bias: bool = True,
+        tied: bool = True,
     ) -> None:
         super().__init__()
         check_int("hidden_dim", hidden_dim, at_least=1)
@@ -40,6 +42,8 @@ class LSTMLanguageModel(nn.Module):
         between = dropout if num_layers > 1 else 0.0
         self.layers = nn.LSTM(width, hidden_dim, num_layers, dropout=between, batch_first=True)
         self.project = nn.Identity() if hidden_dim == width else nn.Linear(hidden_dim, width, bias=False)
+        number: int = embedding.num_embeddings  # type: ignore[assignment]
+        self.output = None if check_bool("tied", tied) else nn.Linear(width, number, bias=False)
         self.output_bias = make_output_bias(embedding, output_bias)
 
     def forward(self, tokens: Int[Tensor, "B T"], state: State | None = None) -> tuple[Float[Tensor, "B T V"], State]:
@@ -55,8 +59,16 @@ class LSTMLanguageModel(nn.Module):
         return functional.dropout(self.project(hidden), self.dropout, self.training), state
 
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """Return the scores of all V tokens by the tied output layer."""
-        return tied_logits(self.embedding, hidden, self.output_bias)
+        """Return the scores of all V tokens by the output layer."""
+        if self.output is None:
+            return tied_logits(self.embedding, hidden, self.output_bias)
+        scores: Tensor = self.output(hidden)
+        return scores if self.output_bias is None else scores + self.output_bias
+
+    def output_vectors(self, words: Int[Tensor, " W"]) -> Float[Tensor, "W D"]:
+        """Return what the output layer multiplies hidden states with for these words."""
+        vectors: Tensor = self.embedding(words) if self.output is None else self.output.weight[words]
+        return vectors
 
     def new_state(self, batch_size: int) -> State:
         """Return the state before the first token."""

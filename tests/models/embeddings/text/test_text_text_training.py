@@ -13,7 +13,6 @@ from gossamer.models.embeddings.text.text_training import (
     pad_texts,
     restore_network,
     seeded_modules,
-    warm_cosine,
 )
 from gossamer.networks.text_cnn import TextCNN
 
@@ -39,13 +38,6 @@ def test_seeded_modules_leave_the_global_generator_alone():
     assert torch.equal(torch.random.get_rng_state(), before)
     with seeded_modules(None, "network"):
         assert not torch.equal(torch.nn.Linear(2, 2).weight, drawn[0])
-
-
-def test_rate_rises_and_falls():
-    factors = [warm_cosine(update, 200) for update in range(201)]
-    assert max(factors) == factors[9] == 1.0
-    assert factors[10:] == sorted(factors[10:], reverse=True)
-    assert factors[-1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_network_comes_back_and_what_does_not_fit_is_named():

@@ -20,13 +20,14 @@ from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.models.embeddings.table import EmbeddingTable
-from gossamer.models.embeddings.text.lm_streams import Lanes, StreamLoss, stream_log_probs
-from gossamer.models.embeddings.text.sampled_softmax import NegativeSampler
+from gossamer.models.embeddings.text.lm_streams import TableStreamLoss
 from gossamer.models.embeddings.text.text_model import TextModel, check_sentences
 from gossamer.models.embeddings.text.text_tables import WordTable, table_of
 from gossamer.models.embeddings.text.text_training import seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
+from gossamer.networks.sampled_softmax import NegativeSampler
+from gossamer.networks.word_streams import Lanes, start_bias_, stream_log_probs
 from gossamer.persistence import JSON, check_names
 
 NETWORKS = ("lstm", "awd-lstm")
@@ -112,7 +113,7 @@ class AnchorLanguageModel(TextModel):
         counts = np.bincount(stream, minlength=len(self.words_))
         with seeded_modules(self.random_state, "network"):
             self.network_ = self._make_network(table_settings.build(data))
-        _start_bias(self.network_, counts)
+        start_bias_(self.network_, counts)
         lanes = Lanes.of(stream, min(self.batch_size, len(stream)), start=self.start_)
         batches = Batches(
             lambda rows: (lanes.piece(int(rows[0]), self.num_steps), int(rows[0]) == 0),
@@ -121,7 +122,7 @@ class AnchorLanguageModel(TextModel):
             shuffle=False,
         )
         pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
-        loss = StreamLoss(
+        loss = TableStreamLoss(
             self.network_,
             num_lanes=len(lanes.tokens),
             num_tokens=len(stream),
@@ -227,14 +228,6 @@ class AnchorLanguageModel(TextModel):
         words = vocabularies["words"]
         self.start_ = check_int("start", metadata["start"], at_least=0, at_most=len(words) - 1)
         self._take_back(arrays, words, metadata)
-
-
-def _start_bias(network: nn.Module, counts: np.ndarray) -> None:
-    """Begin at the log frequencies of words, which the network would spend its first epoch on otherwise."""
-    frequencies = (counts + 1.0) / (counts.sum() + len(counts))
-    bias = network.output_bias
-    assert isinstance(bias, nn.Parameter)
-    bias.data.copy_(torch.from_numpy(np.log(frequencies)))
 
 
 def _stream_of(data: Any) -> np.ndarray:

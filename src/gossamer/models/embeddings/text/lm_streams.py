@@ -1,63 +1,18 @@
-"""A text as one stream of tokens read in parallel lanes, with the network's state carried from piece to piece."""
+"""The loss of a language model over a compressed table, which has a penalty and a pruning of its own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
-from gossamer.core.checks import check_int
-from gossamer.models.embeddings.text.sampled_softmax import NegativeSampler, sampled_softmax_loss
 from gossamer.models.embeddings.text.text_pruning import Pruning
 from gossamer.models.embeddings.text.text_tables import table_of
-
-TOKENS_PER_LANE = 5_000  # of a stream that is scored: each lane but the first begins without its past
-MOST_LANES = 10
-STEPS_AT_ONCE = 128
+from gossamer.networks.sampled_softmax import NegativeSampler
+from gossamer.networks.word_streams import StreamLoss
 
 
-@dataclass(frozen=True)
-class Lanes:
-    """A stream cut into B lanes of equal length, each token beside the one before it.
-
-    `tokens` (B, L + 1): column 0 is what stands before a lane's first token, `start` for the first lane. Where the
-    stream does not fill the lanes, the last one ends in copies of `start`.
-
-    >>> Lanes.of(np.array([5, 6, 7, 8, 9]), 2, start=0).tokens.tolist()
-    [[0, 5, 6, 7], [7, 8, 9, 0]]
-    """
-
-    tokens: Int[Tensor, "B L1"]
-
-    @classmethod
-    def of(cls, stream: Int[np.ndarray, " n"], num_lanes: int, *, start: int) -> Lanes:
-        """Cut a stream of at least one token."""
-        check_int("num_lanes", num_lanes, at_least=1)
-        length = -(-len(stream) // num_lanes)
-        whole = np.full(num_lanes * length + 1, start, dtype=np.int64)
-        whole[1 : len(stream) + 1] = stream
-        lanes = np.concatenate([whole[:-1].reshape(num_lanes, length), whole[length::length, None]], axis=1)
-        return cls(torch.from_numpy(lanes))
-
-    def count(self, num_steps: int) -> int:
-        """Return the number of pieces of `num_steps` columns."""
-        return -(-(self.tokens.shape[1] - 1) // num_steps)
-
-    def piece(self, number: int, num_steps: int) -> Int[Tensor, "B T1"]:
-        """Return a piece and the column before it: inputs are all but the last column, targets all but the first."""
-        return self.tokens[:, number * num_steps : (number + 1) * num_steps + 1]
-
-
-class StreamLoss(nn.Module):
-    """The loss of one piece after the other; the state between them is kept here, in buffers a checkpoint holds.
-
-    With a `sampler` the softmax is estimated from words drawn for each piece, otherwise it is the full one. Networks
-    with an `activation_penalty` have it added, as is the table's own penalty, meant for the sum over an epoch.
-    """
+class TableStreamLoss(StreamLoss):
+    """`StreamLoss` with the table's own penalty, meant for the sum over an epoch, and the state of its `pruning`."""
 
     def __init__(
         self,
@@ -68,64 +23,10 @@ class StreamLoss(nn.Module):
         sampler: NegativeSampler | None = None,
         pruning: Pruning | None = None,
     ) -> None:
-        super().__init__()
-        self.network = network
-        self.sampler = sampler
+        super().__init__(network, num_lanes=num_lanes, sampler=sampler)
         self.pruning = pruning
         self.num_tokens = num_tokens
-        states = network.new_state(num_lanes)  # type: ignore[operator]
-        self.num_states = len(states)
-        for number, state in enumerate(states):
-            self.register_buffer(f"state{number}", state)
 
-    def forward(
-        self, tokens: Int[Tensor, "B T1"], is_first: bool, generator: torch.Generator | None = None
-    ) -> dict[str, Float[Tensor, ""]]:
-        """Return the mean loss of a piece, and without penalties its cross-entropy per token."""
-        buffers = [getattr(self, f"state{number}") for number in range(self.num_states)]
-        if is_first:
-            for buffer in buffers:
-                buffer.zero_()
-        state = tuple(buffer.clone() for buffer in buffers)
-        hidden, after = self.network.hidden(tokens[:, :-1], state)  # type: ignore[operator]
-        for buffer, value in zip(buffers, after, strict=True):
-            buffer.copy_(value.detach())
-        targets = tokens[:, 1:].reshape(-1)
-        if self.sampler is None:
-            logits = self.network.logits(hidden)  # type: ignore[operator]
-            cross_entropy = functional.cross_entropy(logits.flatten(0, 1), targets)
-        else:
-            cross_entropy = sampled_softmax_loss(
-                table_of(self.network),
-                hidden.flatten(0, 1),
-                targets,
-                self.sampler.draw(generator),
-                self.sampler.log_inclusion,
-                self.network.output_bias,  # type: ignore[arg-type]
-            )
-        loss = cross_entropy + table_of(self.network).penalty() / self.num_tokens
-        if hasattr(self.network, "activation_penalty"):
-            loss = loss + self.network.activation_penalty()  # type: ignore[operator]
-        return {"loss": loss, "cross_entropy": cross_entropy}
-
-
-@torch.no_grad()
-def stream_log_probs(network: nn.Module, stream: Int[np.ndarray, " n"], *, start: int) -> Float[np.ndarray, " n"]:
-    """Return log p(x_t | all tokens before) of every token of a stream, by the full softmax.
-
-    A stream of more than 5,000 tokens is read in lanes, ten at most, which lose what stood before them.
-    """
-    if len(stream) == 0:
-        return np.zeros(0, dtype=np.float64)
-    was_training = network.training
-    network.eval()
-    lanes = Lanes.of(stream, min(MOST_LANES, -(-len(stream) // TOKENS_PER_LANE)), start=start)
-    state, found = None, []
-    for number in range(lanes.count(STEPS_AT_ONCE)):
-        tokens = lanes.piece(number, STEPS_AT_ONCE)
-        logits, state = network(tokens[:, :-1], state)
-        targets = tokens[:, 1:].unsqueeze(2)
-        found.append(logits.gather(2, targets).squeeze(2) - logits.logsumexp(dim=2))
-    network.train(was_training)
-    log_probs: np.ndarray = torch.cat(found, dim=1).reshape(-1)[: len(stream)].double().numpy()
-    return log_probs
+    def penalty(self) -> Float[Tensor, ""] | float:
+        """Return the table's share of its penalty, and what the network adds."""
+        return table_of(self.network).penalty() / self.num_tokens + super().penalty()

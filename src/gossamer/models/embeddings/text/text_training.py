@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -20,10 +19,10 @@ from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import find_table
 from gossamer.models.embeddings.text.text_pruning import Pruning
 from gossamer.persistence import JSON, check_array
+from gossamer.training.schedules import warm_cosine
 from gossamer.training.step import GradientStep, Loss
 
 TABLE, NETWORK = "table.", "network."
-WARM_UP = 0.05  # of the updates
 Network = TypeVar("Network", bound=nn.Module)
 
 
@@ -61,18 +60,6 @@ def gradient_step(
         pruning.attach(optimiser)
     schedule = LambdaLR(optimiser, lambda update: warm_cosine(update, num_updates))
     return GradientStep(module, loss, optimiser, scheduler=schedule, random_state=random_state)
-
-
-def warm_cosine(update: int, num_updates: int) -> float:
-    """Return the factor of the learning rate at an update.
-
-    >>> [round(warm_cosine(update, 100), 2) for update in (0, 4, 52, 100)]
-    [0.2, 1.0, 0.51, 0.0]
-    """
-    warm_up = max(1.0, WARM_UP * num_updates)
-    if update < warm_up:
-        return (update + 1) / warm_up
-    return 0.5 * (1 + math.cos(math.pi * min(1.0, (update - warm_up) / max(1.0, num_updates - warm_up))))
 
 
 @contextmanager

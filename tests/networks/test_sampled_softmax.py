@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from gossamer.core.randomness import torch_generator
-from gossamer.models.embeddings.text.sampled_softmax import NegativeSampler, inclusion_probs, sampled_softmax_loss
+from gossamer.networks.sampled_softmax import NegativeSampler, inclusion_probs, sampled_softmax_loss
 
 V, D, N = 11, 4, 6
 

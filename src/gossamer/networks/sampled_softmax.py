@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -71,7 +73,7 @@ def inclusion_probs(weights: Float[np.ndarray, " V"], num_samples: int) -> Float
 
 
 def sampled_softmax_loss(
-    embedding: nn.Module,
+    embedding: Callable[[Tensor], Tensor],
     hidden: Float[Tensor, "N D"],
     targets: Int[Tensor, " N"],
     negatives: Int[Tensor, " M"],
