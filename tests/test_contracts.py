@@ -21,7 +21,7 @@ from gossamer.models.embeddings import (
     NonparametricRecommender,
 )
 from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularity
-from gossamer.models.lowrank import CompressedClassifier
+from gossamer.models.lowrank import CompressedClassifier, CompressedLanguageModel
 from gossamer.models.markov import HMM, HSMM, NeuralEM
 from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
@@ -72,6 +72,7 @@ SMALL_SENTENCES = {
 LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 60, "learning_rate": 0.05, "hidden_dim": 12, "batch_size": 36}
 SMALL_PROBE = {"learning_rate": 0.03, "batch_size": 18, "hidden_dims": [8]}
 SMALL_SEARCH = {"hidden_dims": [16], "iterations": 3, "polish": 1, "search_rows": 16, "batch_size": 16, "epochs": 10}
+SMALL_COMPRESSED_LANGUAGE = SMALL_LANGUAGE_MODEL | {"num_steps": 6, "search_rows": 4, "calibration_batches": 2}
 CASES = [
     Case(Popularity(), is_personal=False),
     Case(ItemKNN(num_neighbours=5, weighting="bm25", shrinkage=0.5)),
@@ -140,6 +141,15 @@ CASES = [
         CompressedClassifier(bytes=0.8, allocator="pos_cvx", fine_tune_epochs=1, **SMALL_SEARCH),
         two_patterns,
         strange=two_blocks,
+    ),
+    Case(
+        CompressedLanguageModel(params=0.8, macs=0.9, iterations=2, polish=1, **SMALL_COMPRESSED_LANGUAGE), two_topics
+    ),
+    Case(
+        CompressedLanguageModel(
+            bytes=0.9, allocator="pos_cvx", tied=False, only=["layers.*"], **SMALL_COMPRESSED_LANGUAGE
+        ),
+        two_topics,
     ),
     Case(HMM(num_states=2, epochs=20), two_phases, strange=two_blocks),
     Case(HSMM(num_states=2, epochs=20, patience=3), two_phases, strange=two_blocks),

@@ -1,9 +1,11 @@
-"""`gossamer compress`: a file of one's own to a directory with tensors, report and drawing."""
+"""`gossamer compress`: a saved model, or a file of one's own, to a directory; with report and drawing."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from command_line import Gossamer
 
 NETWORK = """
@@ -38,3 +40,60 @@ def test_mistakes_are_sentences(gossamer: Gossamer) -> None:
     done = gossamer("compress", "net.py:build", "-d", "net.py:batches", "-o", "small")
     assert done.code == 2
     assert "budget must have at least one of macs, params, bytes, milliseconds, got none" in done.err
+
+
+TEXTS = ["ham and eggs and ham", "eggs and ham and eggs", "vote in court in vote", "court in vote in court"]
+SMALL = {"embedding_dim": 8, "hidden_dim": 8, "num_layers": 1, "epochs": 1, "num_steps": 4, "batch_size": 2}
+SEARCH = {"num_samples": "null", "search_rows": 2, "calibration_batches": 2, "polish": 1}
+
+
+@pytest.fixture
+def language_model(gossamer: Gossamer) -> str:
+    """Return a saved language model of a file of texts."""
+    Path("mail.csv").write_text("text\n" + "\n".join(TEXTS * 10) + "\n", encoding="utf-8")
+    settings = [word for item in (SMALL | SEARCH).items() for word in ("--set", "{}={}".format(*item))]
+    done = gossamer("fit", "compressed-language-model", "--data", "mail.csv", *settings, "--out", "model")
+    assert done.code == 0, done.err
+    return "model"
+
+
+def test_a_saved_model_is_compressed_and_judged(gossamer: Gossamer, language_model: str) -> None:
+    words = ("--bytes", 0.8, "--keep", "embedding", "--iterations", 2)
+    done = gossamer("compress", language_model, *words, "--out", "small")
+    assert done.code == 0, done.err
+    assert "gossamer evaluate small" in done.out
+    assert Path("small-layers.svg").is_file()
+    done = gossamer("evaluate", "small", "--json")
+    assert done.code == 0, done.err
+    measured = json.loads(done.out)
+    assert measured["model"] == "compressed-language-model"
+    assert measured["metrics"]["bytes_share"] <= 0.8
+    config = json.loads(Path("small/config.json").read_text())
+    assert measured["metrics"] == config["metrics"]
+    assert config["arguments"]["keep"] == ["embedding"]
+    # Other texts than its own are training data as a whole.
+    Path("other.csv").write_text("text\n" + "\n".join(TEXTS) + "\n", encoding="utf-8")
+    done = gossamer(
+        "compress", language_model, "--params", 0.9, "-d", "other.csv", "--allocator", "uniform", "-o", "two"
+    )
+    assert done.code == 0, done.err
+    assert gossamer("evaluate", "two").code == 0
+
+
+def test_mistakes_with_saved_models_are_sentences(gossamer: Gossamer, language_model: str, artifact: Path) -> None:
+    def message(*words: object) -> str:
+        done = gossamer("compress", *words, "--out", "small")
+        assert done.code == 2
+        return " ".join(done.err.split())
+
+    kinds = (
+        "must be a model of the kind compressed-classifier or compressed-language-model to be compressed, got one of"
+    )
+    assert f"{kinds} ItemKNN; for a network of your own give file.py:function" in message(artifact, "--params", 0.5)
+    assert "scheme must be left out for compressed-language-model" in message(language_model, "--scheme", "channel")
+    assert "budget must have at least one of macs, params" in message(language_model)
+    assert "weights must be left out for a saved model" in message(language_model, "--weights", "w.safetensors")
+    assert "model must be the directory of a saved model, or file.py:function" in message("nowhere", "--params", 0.5)
+    done = gossamer("compress", language_model, "--params", 0.9, "--allocator", "uniform", "--out", "small")
+    assert done.code == 0, done.err
+    assert "must be whole to be compressed, got one that is compressed already" in message("small", "--params", 0.8)

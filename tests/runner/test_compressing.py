@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from gossamer.models.lowrank import Budget, load_compressed
-from gossamer.runner.compressing import compress_own, find_function
+from gossamer.models.lowrank import load_compressed
+from gossamer.runner.compressing import compress_own, find_function, is_own
 
 NETWORK = """
 import torch
@@ -41,7 +41,7 @@ def test_a_network_of_ones_own(network: str, tmp_path: Path) -> None:
         f"{network}:build",
         f"{network}:batches",
         tmp_path / "small",
-        budget=Budget(params=0.8),
+        limits={"params": 0.8, "macs": None},
         weights=tmp_path / "w.safetensors",
         iterations=2,
     )
@@ -64,7 +64,7 @@ def test_places_that_are_none(place: str, message: str, network: str) -> None:
 
 
 def test_what_is_no_module_and_weights_that_do_not_fit(network: str, tmp_path: Path) -> None:
-    arguments = {"data": f"{network}:batches", "out": tmp_path / "small", "budget": Budget(params=0.8)}
+    arguments = {"data": f"{network}:batches", "out": tmp_path / "small", "limits": {"params": 0.8}}
     with pytest.raises(ValueError, match=r"must return an nn\.Module, got int"):
         compress_own(f"{network}:number", **arguments)
     save_file({"other": torch.zeros(2)}, tmp_path / "w.safetensors")
@@ -73,3 +73,14 @@ def test_what_is_no_module_and_weights_that_do_not_fit(network: str, tmp_path: P
     (tmp_path / "no.safetensors").write_text("nothing")
     with pytest.raises(ValueError, match="weights must be a safetensors file, got"):
         compress_own(f"{network}:build", **arguments, weights=tmp_path / "no.safetensors")
+
+
+def test_what_is_a_function_and_what_a_directory(network: str, tmp_path: Path) -> None:
+    assert is_own(f"{network}:build")
+    assert not is_own(str(tmp_path))
+    with pytest.raises(
+        ValueError, match="model must be the directory of a saved model, or file.py:function, got 'net'"
+    ):
+        is_own("net")
+    with pytest.raises(ValueError, match="data must be given as file.py:function for a network of your own, "):
+        compress_own(f"{network}:build", None, tmp_path / "small", limits={"params": 0.8})

@@ -1,4 +1,4 @@
-"""`gossamer compress`: a network of your own within a budget."""
+"""`gossamer compress`: a saved model, or a network of your own, within a budget."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 EXAMPLES = """
 Examples:
 
+[bold]gossamer compress language-model --bytes 0.5 --out small && gossamer evaluate small[/bold]
+
 [bold]gossamer compress net.py:build --weights w.safetensors -d net.py:batches --macs 0.5 --params 0.5 -o small[/bold]
 
 [bold]gossamer compress net.py:build --data net.py:batches --milliseconds 0.75 --allocator pos_cvx --out small[/bold]
@@ -17,41 +19,43 @@ Examples:
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="file.py:function that returns the trained nn.Module.")],
-    data: Annotated[str, typer.Option("--data", "-d", help="file.py:function that returns (inputs, target) batches.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the tensors, the ranks and the report.")],
+    model: Annotated[str, typer.Argument(help="A saved model, or file.py:function that returns an nn.Module.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for what comes out, with its report.")],
+    data: Annotated[
+        str | None,
+        typer.Option("--data", "-d", help="Training data, or file.py:function that returns (inputs, target) batches."),
+    ] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights of the module, a safetensors file.")] = None,
     macs: Annotated[float | None, typer.Option(help="Multiply-adds per example: a share, or above 1 a number.")] = None,
     params: Annotated[float | None, typer.Option(help="Parameters: a share, or above 1 a number.")] = None,
     bytes_: Annotated[float | None, typer.Option("--bytes", help="Bytes: a share, or above 1 a number.")] = None,
     milliseconds: Annotated[float | None, typer.Option(help="Measured time of a batch: a share, or above 1.")] = None,
-    allocator: Annotated[str, typer.Option(help="cobla, pos_cvx, pos_greedy, cptv, vbmf …")] = "cobla",
-    scheme: Annotated[str, typer.Option(help="How convolutions are split: spatial or channel.")] = "spatial",
+    of: Annotated[str | None, typer.Option(help="What shares are of: model, or layers that may be split.")] = None,
+    allocator: Annotated[str | None, typer.Option(help="cobla (default), pos_cvx, pos_greedy, cptv, vbmf …")] = None,
+    scheme: Annotated[str | None, typer.Option(help="How convolutions are split: spatial (default), channel.")] = None,
     keep: Annotated[list[str] | None, typer.Option(help="Layers that stay whole, by pattern.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Layers that may be split, by pattern.")] = None,
-    iterations: Annotated[int, typer.Option(help="SQP iterations of the search.")] = 60,
+    iterations: Annotated[int | None, typer.Option(help="SQP iterations of the search.")] = None,
 ) -> None:
     """Compress a trained network to a budget, and say where the budget went."""
     from gossamer.cli.printing import print_line
-    from gossamer.models.lowrank import Budget
     from gossamer.report.budget_figure import draw_layer_shares
     from gossamer.report.svg import write_svg
-    from gossamer.runner.compressing import compress_own
+    from gossamer.runner.compressing import compress_own, is_own
+    from gossamer.runner.compressing_artifacts import compress_artifact
 
-    budget = Budget(macs=macs, params=params, bytes=bytes_, milliseconds=milliseconds)
-    small = compress_own(
-        model,
-        data,
-        out,
-        budget=budget,
-        weights=weights,
-        iterations=iterations,
-        allocator=allocator,
-        scheme=scheme,
-        keep=keep or (),
-        only=only,
-    )
-    report = small.compression_report
-    write_svg(draw_layer_shares(report.table()[:-1]).svg, out / "layers.svg")  # type: ignore[union-attr, operator]
+    limits = {"macs": macs, "params": params, "bytes": bytes_, "milliseconds": milliseconds}
+    options = {"allocator": allocator, "scheme": scheme, "keep": keep, "only": only, "iterations": iterations}
+    if is_own(model):
+        small = compress_own(model, data, out, limits={**limits, "of": of}, weights=weights, **options)
+        report, drawing = small.compression_report, out / "layers.svg"
+        after = f"with {drawing.name}, a drawing of where the budget went"
+    else:
+        if weights is not None:
+            raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
+        settings = {**limits, "budget_of": of, **options}
+        report, drawing = compress_artifact(model, out, settings=settings, data=data).report_, Path(f"{out}-layers.svg")
+        after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"
+    write_svg(draw_layer_shares(report.table()[:-1]).svg, drawing)  # type: ignore[union-attr, operator]
     print_line(str(report))
-    print_line(f"saved to {out}, with layers.svg, a drawing of where the budget went")
+    print_line(f"saved to {out}, {after}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,21 +16,38 @@ from torch.nn import functional
 from gossamer.models.lowrank import Budget, SearchSettings, compress, save_compressed
 
 
+def is_own(model: str) -> bool:
+    """Say whether a name means a function of the user's own, `file.py:name`, rather than a directory.
+
+    >>> is_own("net.py:build")
+    True
+    """
+    if ".py:" in model:
+        return True
+    if Path(model).is_dir():
+        return False
+    raise ValueError(f"model must be the directory of a saved model, or file.py:function, got {model!r}")
+
+
 def compress_own(
     build: str,
-    data: str,
+    data: str | None,
     out: Path,
     *,
-    budget: Budget,
+    limits: Mapping[str, Any],
     weights: Path | None = None,
-    iterations: int = 60,
+    iterations: int | None = None,
     **options: Any,
 ) -> nn.Module:
     """Build a user's module, give it weights, compress it on the user's batches, and save it in `out`.
 
     `build` and `data` are `file.py:function`; a function `loss(output, target)` in the file of `data` is used where
-    there is one, cross-entropy otherwise. The files are executed: they are the user's own.
+    there is one, cross-entropy otherwise. The files are executed: they are the user's own. `limits` are the arguments
+    of `Budget`; those that are None, here and among `options`, are left to their defaults.
     """
+    budget = Budget(**{name: value for name, value in limits.items() if value is not None})
+    if data is None:
+        raise ValueError(f"data must be given as file.py:function for a network of your own, {build}, got none")
     model = find_function(build)()
     if not isinstance(model, nn.Module):
         raise ValueError(f"{build} must return an nn.Module, got {type(model).__name__}")
@@ -38,8 +55,9 @@ def compress_own(
         _load_weights(model, weights)
     module, _ = _open(data)
     loss = getattr(module, "loss", functional.cross_entropy)
-    search = SearchSettings(iterations=iterations)
-    small = compress(model, data=find_function(data)(), budget=budget, loss=loss, search=search, **options)
+    search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
+    said = {name: value for name, value in options.items() if value is not None}
+    small = compress(model, data=find_function(data)(), budget=budget, loss=loss, search=search, **said)
     save_compressed(small, out)
     return small
 

@@ -24,3 +24,19 @@ def test_an_empty_budget_is_refused():
 def test_nonsense_is_named(value):
     with pytest.raises(ValueError, match="budget params must be a finite number > 0, got"):
         Budget(params=value)
+
+
+def test_shares_of_the_open_layers_leave_the_rest_as_it_is():
+    layers = {"macs": 401.0, "params": 100.0, "bytes": 400.0}
+    budget = Budget(macs=0.5, params=0.25, bytes=500, milliseconds=2, of="layers")
+    limits = budget.limits(ORIGINAL, layers)
+    assert limits == {"macs": 800.0, "params": 125.0, "bytes": 500.0, "milliseconds": 2.0}
+
+
+def test_strange_wholes_are_named():
+    with pytest.raises(ValueError, match="budget of must be one of 'model', 'layers', got 'lstm'"):
+        Budget(params=0.5, of="lstm")
+    with pytest.raises(
+        ValueError, match=r"budget milliseconds must be a share of the model, .*, got 0.5 of the layers"
+    ):
+        Budget(milliseconds=0.5, of="layers")

@@ -3,18 +3,23 @@
 from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
 from gossamer.models.lowrank.compression import ALLOCATORS, compress
+from gossamer.models.lowrank.language_model import CompressedLanguageModel
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import SearchSettings
 from gossamer.models.lowrank.storage import load_compressed, save_compressed
 
-ESTIMATORS: dict[str, type] = {"compressed-classifier": CompressedClassifier}
+ESTIMATORS: dict[str, type] = {
+    "compressed-classifier": CompressedClassifier,
+    "compressed-language-model": CompressedLanguageModel,
+}
 
 __all__ = [
     "ALLOCATORS",
     "ESTIMATORS",
     "Budget",
     "CompressedClassifier",
+    "CompressedLanguageModel",
     "CompressionReport",
     "LayerChange",
     "SearchSettings",

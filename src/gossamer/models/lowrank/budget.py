@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.core.checks import check_real
+from gossamer.core.checks import check_choice, check_real
 
 COSTS = ("macs", "params", "bytes", "milliseconds")
+WHOLES = ("model", "layers")  # what a share is a share of
 
 
 @dataclass(frozen=True)
@@ -19,31 +20,47 @@ class Budget:
     `params` and `bytes` what is stored, `milliseconds` the measured time of a batch on this machine; a share of a
     millisecond is written as share, so time budgets below one millisecond can only be shares.
 
+    Shares are of the whole model, or, with `of="layers"`, of the layers that `only` and `keep` leave open: all else
+    costs what it costs. Half of an LSTM's weights, its embedding untouched, is Budget(params=0.5, of="layers").
+
     >>> Budget(macs=0.5, params=100_000).limits({"macs": 4000.0, "params": 500_000.0})
     {'macs': 2000.0, 'params': 100000.0}
+    >>> Budget(macs=0.5, of="layers").limits({"macs": 4000.0}, {"macs": 1000.0})
+    {'macs': 3500.0}
     """
 
     macs: float | None = None
     params: float | None = None
     bytes: float | None = None
     milliseconds: float | None = None
+    of: str = "model"
 
     def __post_init__(self) -> None:
         if not self.names:
             raise ValueError(f"budget must have at least one of {', '.join(COSTS)}, got none")
         for name in self.names:
             check_real(f"budget {name}", getattr(self, name), above=0)
+        check_choice("budget of", self.of, WHOLES)
+        if self.of == "layers" and self.milliseconds is not None and self.milliseconds <= 1:
+            raise ValueError(
+                "budget milliseconds must be a share of the model, or above 1, because the network is timed as a "
+                f"whole, got {self.milliseconds!r} of the layers"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The costs that are limited."""
         return tuple(name for name in COSTS if getattr(self, name) is not None)
 
-    def limits(self, original: dict[str, float]) -> dict[str, float]:
-        """Return the absolute limits for a network that costs `original`; whole numbers except for time."""
+    def limits(self, original: dict[str, float], layers: dict[str, float] | None = None) -> dict[str, float]:
+        """Return the absolute limits for a network that costs `original`; whole numbers except for time.
+
+        `layers` is what the layers that may be split cost together, for shares of them.
+        """
+        of = original if self.of == "model" or layers is None else layers
         found = {}
         for name in self.names:
             value = float(getattr(self, name))
-            limit = value * original[name] if value <= 1 else value
+            limit = value * of[name] + (original[name] - of[name]) if value <= 1 and name in of else value
             found[name] = limit if name == "milliseconds" else float(np.floor(limit + 1e-9))
         return found

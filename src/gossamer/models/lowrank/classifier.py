@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.core.checks import check_bool, check_choice, check_int, check_real
-from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.checks import check_bool, check_choice
+from gossamer.core.randomness import derive_seed
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.lowrank.assembly import split_like_
-from gossamer.models.lowrank.budget import COSTS, Budget
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -28,27 +25,24 @@ from gossamer.models.lowrank.classifier_networks import (
     make_network,
 )
 from gossamer.models.lowrank.classifier_training import train_classifier
-from gossamer.models.lowrank.compression import ALLOCATORS, compress
+from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.lowrank.images import Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
-from gossamer.models.lowrank.report import CompressionReport
-from gossamer.models.lowrank.search import SearchSettings
-from gossamer.models.lowrank.timing import time_models
-from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
-from gossamer.persistence import JSON, Persistent, check_array, check_names
+from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
+from gossamer.persistence import JSON, check_array, check_names
 
 ROWS_AT_ONCE = 250
 
 
-class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
+class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     """A classifier compressed by `compress` to `macs`, `params`, `bytes` and `milliseconds`, those that are given.
 
     `network` is "resnet20", "resnet32", "resnet56" or "nin" for images of 3 channels, or "mlp" with `hidden_dims` for
     anything. `weights` names a data set of trained weights, such as "cifar10-resnet20"; with None the network is
-    trained first, for `epochs` at `learning_rate`. Then it is split (`allocator`, `scheme`, `fitted`, `recalibrate`:
-    see `compress`) with `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
-    `fine_tune_epochs` at `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with.
-    Images are augmented wherever the network learns or its statistics are taken.
+    trained first, for `epochs` at `learning_rate`. Then it is split (`keep`, `only`, `allocator`, `scheme`, `fitted`,
+    `recalibrate`: see `compress`; `budget_of` is the `of` of `Budget`) with `iterations` and `polish` of the search on
+    batches of `search_rows`, and fine-tuned for `fine_tune_epochs` at `fine_tune_rate`. Without any budget the network
+    stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics are taken.
     """
 
     def __init__(
@@ -61,6 +55,9 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         params: float | None = None,
         bytes: float | None = None,
         milliseconds: float | None = None,
+        budget_of: str = "model",
+        keep: Sequence[str] | None = None,
+        only: Sequence[str] | None = None,
         allocator: str = "cobla",
         scheme: str = "spatial",
         fitted: bool = True,
@@ -84,6 +81,9 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         self.params = params
         self.bytes = bytes
         self.milliseconds = milliseconds
+        self.budget_of = budget_of
+        self.keep = keep
+        self.only = only
         self.allocator = allocator
         self.scheme = scheme
         self.fitted = fitted
@@ -104,21 +104,9 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         check_choice("network", self.network, PREPARED)
         check_weights(self.weights)
         check_widths("hidden_dims", self.hidden_dims)
-        for name in COSTS:
-            if getattr(self, name) is not None:
-                check_real(name, getattr(self, name), above=0)
-        check_choice("allocator", self.allocator, ALLOCATORS)
         check_choice("scheme", self.scheme, SCHEMES)
-        for name in ("fitted", "recalibrate", "exact_gradients"):
-            check_bool(name, getattr(self, name))
-        for name in ("iterations", "search_rows", "calibration_batches", "epochs", "batch_size"):
-            check_int(name, getattr(self, name), at_least=1)
-        for name in ("polish", "fine_tune_epochs"):
-            check_int(name, getattr(self, name), at_least=0)
-        for name in ("fine_tune_rate", "learning_rate"):
-            check_real(name, getattr(self, name), above=0)
-        if self.random_state is not None:
-            check_int("random_state", self.random_state, at_least=0)
+        check_bool("recalibrate", self.recalibrate)
+        self._check_compression()
 
     def fit(self, data: LabelledArrays, validation: LabelledArrays | None = None) -> Self:
         """Train where there are no weights, compress, and fine-tune; `validation` is not looked at."""
@@ -129,48 +117,38 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         self.classes_ = Vocabulary([str(name) for name in names])
         self.shape_ = tuple(inputs.shape[1:])
         self.preparation_ = Preparation.fit(PREPARED[self.network], inputs)
-        self.seed_ = int(numpy_generator(self.random_state).integers(2**62))
+        self.seed_ = self._new_seed()
         with seeded_weights(self.random_state):
             network = make_network(self.network, self.shape_, len(self.classes_), self.hidden_dims)
         if self.weights is None:
             self._train(network, inputs, targets, self.epochs, self.learning_rate, "training")
         else:
             load_pretrained_(network, self.network, self.weights)
-        self.network_ = network.eval()
-        self.report_: CompressionReport | None = None
-        limits = {name: getattr(self, name) for name in COSTS if getattr(self, name) is not None}
-        if limits:
-            self._compress(Budget(**limits), inputs, targets)
-        else:
-            example = next(iter(_AugmentedBatches(self, inputs, targets)))
-            self.milliseconds_ = time_models([network], ((example[0],), None))[0]
+        self._finish(network, data)
         drop_counters_(self.network_)
         return self
 
-    def _compress(self, budget: Budget, inputs: np.ndarray, targets: np.ndarray) -> None:
-        settings = SearchSettings(
-            iterations=self.iterations,
-            polish=self.polish,
-            exact_gradients=self.exact_gradients,
-            random_state=derive_seed(self.seed_, "search"),
-        )
-        small = compress(
-            self.network_,
-            data=_AugmentedBatches(self, inputs, targets),
-            budget=budget,
-            loss=functional.cross_entropy,
-            allocator=self.allocator,
-            scheme=self.scheme,
-            fitted=self.fitted,
-            recalibrate=self.recalibrate,
-            calibration_batches=self.calibration_batches,
-            search=settings,
-        )
-        report: Any = small.compression_report
-        self.report_, self.milliseconds_ = report, report.after["milliseconds"]
-        if self.fine_tune_epochs:
-            self._train(small, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
-        self.network_ = small.eval()
+    def _search_batches(self, data: LabelledArrays) -> Iterable[tuple[Tensor, Tensor]]:
+        inputs, targets = _read(data)
+        self._check_shape(inputs)
+        return _AugmentedBatches(self, inputs, targets)
+
+    def _loss(self, output: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(output, target)
+
+    def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
+        inputs, targets = _read(data)
+        self._train(network, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
+
+    def _options(self) -> dict[str, Any]:
+        return {"scheme": self.scheme, "recalibrate": self.recalibrate}
+
+    def _prepare_stored(self, network: nn.Module) -> None:
+        drop_counters_(network)
+
+    def _check_shape(self, inputs: np.ndarray) -> None:
+        if tuple(inputs.shape[1:]) != self.shape_:
+            raise ValueError(f"data must have inputs of shape {self.shape_}, got {tuple(inputs.shape[1:])}")
 
     def _train(
         self, network: nn.Module, inputs: np.ndarray, targets: np.ndarray, epochs: int, rate: float, description: str
@@ -201,8 +179,7 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         """Return the probability of every class."""
         check_is_fitted(self, "network_")
         inputs = data.inputs if isinstance(data, LabelledArrays) else np.asarray(data)
-        if tuple(inputs.shape[1:]) != self.shape_:
-            raise ValueError(f"data must have inputs of shape {self.shape_}, got {tuple(inputs.shape[1:])}")
+        self._check_shape(inputs)
         pieces = [
             torch.softmax(self.network_(self.preparation_(inputs[start : start + ROWS_AT_ONCE])), dim=1)
             for start in range(0, len(inputs), ROWS_AT_ONCE)
@@ -218,29 +195,7 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         """Return accuracy, and what the network costs as a share of the whole one, and in milliseconds per batch."""
         check_is_fitted(self, "network_")
         inputs, targets = _read(data)
-        found = {"accuracy": float((self.predict(inputs) == targets).mean())}
-        report = self.report_
-        shares = {name: 1.0 if report is None else report.share(name) for name in ("macs", "params")}
-        found |= {f"{name}_share": share for name, share in shares.items()}
-        found["milliseconds_share"] = 1.0 if report is None else report.share("milliseconds")
-        found["milliseconds"] = self.milliseconds_
-        return found
-
-    def explain(self, n: int = 10) -> dict[str, Any]:
-        """Return where the budget went: the layers that cost most, dearest first."""
-        check_is_fitted(self, "network_")
-        if self.report_ is None:
-            return {"layers": [{"layer": "model", "rank": "whole"}]}
-        rows = sorted(self.report_.table()[:-1], key=lambda row: -row["macs"])
-        return {"layers": rows[: check_int("n", n, at_least=1)]}
-
-    def num_values(self) -> int:
-        """Return how many parameters the network has."""
-        return sum(parameter.numel() for parameter in self.network_.parameters())
-
-    def num_bytes(self) -> int:
-        """Return the bytes of the network, its statistics included."""
-        return sum(tensor.nbytes for tensor in self.network_.state_dict().values())
+        return {"accuracy": float((self.predict(inputs) == targets).mean()), **self._costs()}
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return the network's weights and the preparation of inputs."""
@@ -256,8 +211,7 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
     def learned_metadata(self) -> dict[str, JSON]:
         """Return the shape of inputs and the compression report."""
         check_is_fitted(self, "network_")
-        report = None if self.report_ is None else _plain(self.report_)
-        return {"shape": list(self.shape_), "report": report, "milliseconds": self.milliseconds_}
+        return {"shape": list(self.shape_), **self._stored_report()}
 
     def restore(
         self,
@@ -270,20 +224,12 @@ class CompressedClassifier(ClassifierMixin, Persistent, BaseEstimator):
         self._check_arguments()
         self.classes_ = vocabularies["classes"]
         self.shape_ = check_widths("shape", metadata["shape"], at_least=1)
-        self.milliseconds_ = check_real("milliseconds", metadata["milliseconds"], at_least=0)
-        stored: Any = metadata["report"]
-        self.report_ = None if stored is None else CompressionReport.from_json(stored)
         kind, size = PREPARED[self.network], int(np.prod(self.shape_))
         mean, scale = (check_array(arrays, name, np.float32, (size,)) for name in ("mean", "scale"))
         whitening = check_array(arrays, "whitening", np.float32, (size, size)) if kind == "whitened" else None
         self.preparation_ = Preparation(kind, mean, scale, whitening)
         network = make_network(self.network, self.shape_, len(self.classes_), self.hidden_dims)
-        if self.report_ is not None:
-            ranks = {layer.names[0]: layer.rank for layer in self.report_.layers if layer.rank is not None}
-            network = split_like_(network, ranks, scheme=self.report_.scheme)
-        drop_counters_(network)
-        restore_network(network, arrays)
-        self.network_ = network
+        self._take_back(network, arrays, metadata)
 
 
 class _AugmentedBatches:
@@ -308,9 +254,3 @@ def _read(data: object) -> tuple[np.ndarray, np.ndarray]:
         shape = None if data.targets is None else data.targets.shape
         raise ValueError(f"data must be LabelledArrays with one class per row, got targets of shape {shape}")
     return data.inputs, data.targets
-
-
-def _plain(report: CompressionReport) -> JSON:
-    """Return a report as JSON has it: lists instead of tuples, so that what is loaded equals what was saved."""
-    plain: JSON = json.loads(json.dumps(report.as_json()))
-    return plain

@@ -105,7 +105,7 @@ def compress(
     if "milliseconds" in budget.names:
         original["milliseconds"] = time_models([model], work.example)[0]
     factors = _factors(work, source.first(calibration_batches) if fitted else [])
-    limits = budget.limits({**original, "macs": original["macs"] / work.num_rows})
+    limits = budget.limits(_per_example(original, work.num_rows), _per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
     settings = search or SearchSettings()
@@ -296,6 +296,15 @@ def _costs(model: nn.Module, example: Batch) -> dict[str, float]:
     """Return what can be counted of a model's costs."""
     counted = {"macs": count_macs(model, example), "params": count_params(model), "bytes": count_bytes(model)}
     return {name: float(value) for name, value in counted.items()}
+
+
+def _open_costs(work: _Work) -> dict[str, float]:
+    """Return what the layers that may be split cost together while they are whole."""
+    return {
+        "macs": float(sum(use.whole_macs for site in work.sites for use in site.uses)),
+        "params": float(sum(site.weight.numel() for site in work.sites)),
+        "bytes": float(sum(site.weight.nbytes for site in work.sites)),
+    }
 
 
 def _check_met(after: dict[str, float], limits: dict[str, float]) -> None:

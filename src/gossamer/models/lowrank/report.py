@@ -47,6 +47,12 @@ class CompressionReport:
         """Return what is left of a cost: after ÷ before."""
         return self.after[cost] / self.before[cost] if self.before[cost] else 1.0
 
+    def layers_share(self, cost: str) -> float:
+        """Return what is left of "macs" or "params" of the layers that were open to be split, without all others."""
+        opened = [layer for layer in self.layers if layer.stayed is None]
+        before, after = (sum(getattr(layer, f"{cost}_{when}") for layer in opened) for when in ("before", "after"))
+        return after / before if before else 1.0
+
     def table(self) -> list[dict[str, Any]]:
         """Return one row per layer, with its share of what the compressed network costs, and one for the model."""
         macs, params = max(self.after["macs"], 1), max(self.after["params"], 1)

@@ -1,0 +1,87 @@
+"""A language model's stream of words: how it is learned through the one loop, and pieces of it to search masks on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
+
+from gossamer.data.batching import Batches
+from gossamer.models.lowrank.counting import evaluating
+from gossamer.networks.lstm import LSTMLanguageModel, State
+from gossamer.networks.sampled_softmax import NegativeSampler
+from gossamer.networks.word_streams import Lanes, StreamLoss
+from gossamer.training.history import History
+from gossamer.training.loop import fit
+from gossamer.training.schedules import warm_cosine
+from gossamer.training.step import GradientStep
+
+Piece = tuple[tuple[Tensor, State], Tensor]  # (words and the state before them), the words after each of them
+
+
+def train_language_model(
+    network: LSTMLanguageModel,
+    stream: Int[np.ndarray, " n"],
+    *,
+    num_samples: int | None,
+    num_steps: int,
+    num_lanes: int,
+    epochs: int,
+    learning_rate: float,
+    random_state: int | None,
+    description: str,
+) -> History:
+    """Train all parameters by Adam, the rate rising shortly and falling along a cosine to zero.
+
+    After a split the two factors of a layer are parameters like any other.
+    """
+    lanes = Lanes.of(stream, min(num_lanes, len(stream)), start=int(stream[-1]))
+    batches = Batches(
+        lambda rows: (lanes.piece(int(rows[0]), num_steps), int(rows[0]) == 0),
+        lanes.count(num_steps),
+        1,
+        shuffle=False,
+    )
+    counts = np.bincount(stream, minlength=int(network.embedding.num_embeddings))  # type: ignore[arg-type]
+    sampler = None if num_samples is None else NegativeSampler(counts, num_samples)
+    module = StreamLoss(network, num_lanes=len(lanes.tokens), sampler=sampler)
+    optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate)
+    schedule = LambdaLR(optimiser, lambda update: warm_cosine(update, epochs * len(batches)))
+    step = GradientStep(
+        module,
+        lambda loss, batch, generator: loss(*batch, generator),
+        optimiser,
+        scheduler=schedule,
+        clip_norm=5.0,
+        random_state=random_state,
+    )
+    history = fit(step, batches, epochs=epochs, description=description)
+    network.eval()
+    return history
+
+
+class StreamPieces:
+    """Pieces from all over a stream, drawn anew for as long as they are asked for.
+
+    Each comes with the state of `network` after the piece before it: a network that is compressed begins where the
+    whole one would have been, rather than knowing nothing.
+    """
+
+    def __init__(
+        self, network: LSTMLanguageModel, stream: Int[np.ndarray, " n"], *, num_rows: int, num_steps: int, seed: int
+    ) -> None:
+        self.network, self.stream, self.num_rows, self.seed = network, stream, num_rows, seed
+        self.num_steps = min(num_steps, (len(stream) - 1) // 2)
+
+    def __iter__(self) -> Iterator[Piece]:
+        rng, steps = np.random.default_rng(self.seed), self.num_steps
+        while True:
+            begins = rng.integers(0, len(self.stream) - 2 * steps, self.num_rows)
+            words = torch.from_numpy(self.stream[begins[:, None] + np.arange(2 * steps + 1)].astype(np.int64))
+            with torch.no_grad(), evaluating(self.network):
+                _, state = self.network.hidden(words[:, :steps])
+            yield (words[:, steps:-1], state), words[:, steps + 1 :]
