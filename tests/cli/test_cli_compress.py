@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Gossamer
+from command_line import COLUMNS, Gossamer
 
 NETWORK = """
 import torch
@@ -52,9 +52,9 @@ def language_model(gossamer: Gossamer) -> str:
     """Return a saved language model of a file of texts."""
     Path("mail.csv").write_text("text\n" + "\n".join(TEXTS * 10) + "\n", encoding="utf-8")
     settings = [word for item in (SMALL | SEARCH).items() for word in ("--set", "{}={}".format(*item))]
-    done = gossamer("fit", "compressed-language-model", "--data", "mail.csv", *settings, "--out", "model")
+    done = gossamer("fit", "compressed-language-model", "--data", "mail.csv", *settings, "--out", "words")
     assert done.code == 0, done.err
-    return "model"
+    return "words"
 
 
 def test_a_saved_model_is_compressed_and_judged(gossamer: Gossamer, language_model: str) -> None:
@@ -80,16 +80,17 @@ def test_a_saved_model_is_compressed_and_judged(gossamer: Gossamer, language_mod
     assert gossamer("evaluate", "two").code == 0
 
 
-def test_mistakes_with_saved_models_are_sentences(gossamer: Gossamer, language_model: str, artifact: Path) -> None:
+def test_mistakes_with_saved_models_are_sentences(gossamer: Gossamer, language_model: str, ratings: Path) -> None:
     def message(*words: object) -> str:
         done = gossamer("compress", *words, "--out", "small")
         assert done.code == 2
         return " ".join(done.err.split())
 
+    assert gossamer("fit", "popularity", "--data", ratings.name, *COLUMNS, "--out", "others").code == 0
     kinds = (
         "must be a model of the kind compressed-classifier or compressed-language-model to be compressed, got one of"
     )
-    assert f"{kinds} ItemKNN; for a network of your own give file.py:function" in message(artifact, "--params", 0.5)
+    assert f"{kinds} Popularity; for a network of your own give file.py:function" in message("others", "--params", 0.5)
     assert "scheme must be left out for compressed-language-model" in message(language_model, "--scheme", "channel")
     assert "budget must have at least one of macs, params" in message(language_model)
     assert "weights must be left out for a saved model" in message(language_model, "--weights", "w.safetensors")

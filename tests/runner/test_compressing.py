@@ -78,9 +78,7 @@ def test_what_is_no_module_and_weights_that_do_not_fit(network: str, tmp_path: P
 def test_what_is_a_function_and_what_a_directory(network: str, tmp_path: Path) -> None:
     assert is_own(f"{network}:build")
     assert not is_own(str(tmp_path))
-    with pytest.raises(
-        ValueError, match="model must be the directory of a saved model, or file.py:function, got 'net'"
-    ):
+    with pytest.raises(ValueError, match=r"must be the directory of a saved model, or file\.py:function, got 'net'"):
         is_own("net")
-    with pytest.raises(ValueError, match="data must be given as file.py:function for a network of your own, "):
+    with pytest.raises(ValueError, match=r"data must be given as file\.py:function for a network of your own, "):
         compress_own(f"{network}:build", None, tmp_path / "small", limits={"params": 0.8})

@@ -8,6 +8,7 @@ import pytest
 
 from gossamer.models.lowrank import CompressedClassifier
 from gossamer.persistence import read_artifact
+from gossamer.runner import compressing_artifacts as module
 from gossamer.runner.compressing_artifacts import compress_artifact
 from gossamer.testing.right_answers import two_patterns
 
@@ -15,8 +16,6 @@ SMALL = {"hidden_dims": [16], "epochs": 5, "batch_size": 16, "search_rows": 16, 
 
 
 def test_a_classifier_on_the_training_part_of_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gossamer.runner import compressing_artifacts as module
-
     parts = two_patterns()
     whole = CompressedClassifier(**SMALL).fit(parts.train)
     origin = {

@@ -26,6 +26,7 @@ REPORT = CompressionReport(
 
 def test_shares_and_rows():
     assert REPORT.share("macs") == 0.7
+    assert (REPORT.layers_share("macs"), REPORT.layers_share("params")) == (0.4, 70 / 216)
     conv, words, model = REPORT.table()
     assert (conv["rank"], conv["macs left"], conv["macs of budget"]) == ("2 of 8", 0.4, 400 / 1400)
     assert (words["layer"], words["rank"], words["stayed"]) == ("words, output", "whole", "kept by name")

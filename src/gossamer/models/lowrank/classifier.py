@@ -125,7 +125,6 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         else:
             load_pretrained_(network, self.network, self.weights)
         self._finish(network, data)
-        drop_counters_(self.network_)
         return self
 
     def _search_batches(self, data: LabelledArrays) -> Iterable[tuple[Tensor, Tensor]]:

@@ -89,6 +89,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             inputs, target = next(iter(self._search_batches(data)))
             inputs = inputs if isinstance(inputs, tuple) else (inputs,)
             self.milliseconds_ = time_models([network], (inputs, target))[0]
+            self._prepare_stored(network)
 
     def compress(self, data: Any) -> Self:
         """Compress the fitted network to the budget of the settings, on batches of `data`, and fine-tune it.
@@ -125,6 +126,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
         report: Any = small.compression_report
         if self.fine_tune_epochs:
             self._fine_tune(small, data)
+        self._prepare_stored(small)
         self.network_, self.report_, self.milliseconds_ = small.eval(), report, report.after["milliseconds"]
         return self
 
