@@ -53,6 +53,7 @@ TESTED_TOGETHER = {
     "testing/array_contracts.py": "test_contracts.py",
     "testing/contracts.py": "test_contracts.py",
     "testing/oracles.py": "test_contracts.py",
+    "testing/pair_contracts.py": "test_contracts.py",
     "testing/right_answers.py": "test_contracts.py",
     "testing/sequence_contracts.py": "test_contracts.py",
 }

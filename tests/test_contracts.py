@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
+from gossamer.models.community import CommunityRecommender
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE, Unigram
 from gossamer.models.discrete import (
     GumbelVAE,
@@ -71,6 +72,14 @@ SMALL_SENTENCES = {
 }
 LOOSE_CODES = {"prior": "gaussian", "psi": 0.0, "epochs": 60, "learning_rate": 0.05, "hidden_dim": 12, "batch_size": 36}
 SMALL_PROBE = {"learning_rate": 0.03, "batch_size": 18, "hidden_dims": [8]}
+SMALL_COMMUNITIES = {
+    "embedding_dim": 8,
+    "num_communities": 2,
+    "item_edges": 3,
+    "epochs": 25,
+    "batch_size": 12,
+    "learning_rate": 0.03,
+}
 SMALL_SEARCH = {"hidden_dims": [16], "iterations": 3, "polish": 1, "search_rows": 16, "batch_size": 16, "epochs": 10}
 SMALL_COMPRESSED_LANGUAGE = SMALL_LANGUAGE_MODEL | {"num_steps": 6, "search_rows": 4, "calibration_batches": 2}
 CASES = [
@@ -159,6 +168,8 @@ CASES = [
     Case(SentenceVAE(**SMALL_SENTENCES), two_topics),
     Case(SentenceVAE(prior="vsc", softmax="adaptive", refine_steps=1, patience=1, **SMALL_SENTENCES), two_topics),
     Case(SentenceProbe(vae=SMALL_SENTENCES | LOOSE_CODES, epochs=60, **SMALL_PROBE | {"batch_size": 36}), two_topics),
+    Case(CommunityRecommender(**SMALL_COMMUNITIES)),
+    Case(CommunityRecommender(method="graphsage", loss="logistic", hidden_dim=4, **SMALL_COMMUNITIES)),
     Case(SentenceProbe(vae=SMALL_SENTENCES, end_to_end=True, epochs=15, **SMALL_PROBE), two_topics),
 ]
 

@@ -49,10 +49,15 @@ class ItemRanker(Persistent, BaseEstimator):
             rows = known[start : start + size]
             answer = self._rank(rows, n, rows.matrix() if exclude_seen else None)
             items[start : start + size], scores[start : start + size] = answer
-        strangers = known.user_counts == 0
+        strangers = self._strangers(known)
         if strangers.any():
             items[strangers], scores[strangers] = top_n(self.popularity_[None, :].copy(), n)
         return Recommendations(items, scores)
+
+    def _strangers(self, history: Interactions) -> np.ndarray:
+        """Say which users get the most popular items, because nothing is known of them."""
+        is_stranger: np.ndarray = history.user_counts == 0
+        return is_stranger
 
     @abstractmethod
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:

@@ -55,7 +55,7 @@ def task_of(estimator: Any) -> str:
     container = container_of(estimator)
     if container is not Interactions:
         return f"read {container.__name__.lower()}"
-    return "predict ratings" if hasattr(estimator, "predict") else "recommend items"
+    return "recommend items" if hasattr(estimator, "recommend") else "predict ratings"
 
 
 def default_metrics(estimator: Any) -> tuple[str, ...] | None:

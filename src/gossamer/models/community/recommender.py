@@ -1,0 +1,402 @@
+"""CommunityRecommender: the door to Bi-HGNN and its rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy import sparse
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from gossamer.core.checks import check_int
+from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.topk import batch_rows, top_n
+from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.community.arguments import check_arguments
+from gossamer.models.community.artifact import restore_state, state_arrays
+from gossamer.models.community.batch import BatchMaker, CommunityBatches, Drawing
+from gossamer.models.community.choosing import choose_num_communities
+from gossamer.models.community.encoder import CodeTable
+from gossamer.models.community.explaining import community_tables, model_tables, user_tables
+from gossamer.models.community.features import FeatureReader
+from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
+from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
+from gossamer.models.community.neighbourhood import history_neighbours
+from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
+from gossamer.models.community.objective import Training
+from gossamer.models.community.pairs import calibrate, user_offsets
+from gossamer.models.community.state import Known, TrainingUsers
+from gossamer.models.community.training import train_network
+from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
+from gossamer.models.stored_network import seeded_weights
+from gossamer.persistence import JSON
+
+MOST_COMMUNITIES = 50
+MOST_VALIDATED = 1_000  # users that an epoch is judged by
+
+
+class CommunityRecommender(ItemRanker):
+    """Bi-HGNN: users as members of communities and as themselves, on a bipartite graph (Li, dissertation, ch. 3).
+
+    `method` is "bihgnn" or one of its rivals in the same code: "graphsage", "bi-gnn", "diffpool-s", "o-gnn".
+    `num_communities` None chooses their number from the spectrum of the graph. `user_features` and `item_features` map
+    columns of the data's tables to "categorical", "multi" or "numeric"; None takes what the columns look like, {} none.
+
+    What is known of a user in training is a random share of the items, the first ones in time where there are times
+    (`by_time`); the others are predicted, from a graph without their edges. `loss` "softmax" tells them apart from
+    `num_candidates` items or the whole catalogue, "logistic" (3.14) from `num_negatives` each, drawn by `negatives`.
+    Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
+    later ones. Communities start at the centres of users after `warmup_epochs` (None: orthonormal at random, as in the
+    paper); `formation` is the weight of the penalty on communities that do not form.
+
+    With validation data, the epoch with the best NDCG@100 is kept, training stops after `patience` epochs without a
+    better one, and probabilities are calibrated on its targets. New users and items work from features and neighbours.
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = "bihgnn",
+        embedding_dim: int = 64,
+        num_communities: int | None = None,
+        user_features: Mapping[str, str] | None = None,
+        item_features: Mapping[str, str] | None = None,
+        aggregator: str = "mean",
+        num_neighbours: int | None = None,
+        item_neighbours: int = 10,
+        item_edges: int = 10,
+        weighted: bool = False,
+        half_life_days: float | None = None,
+        recent_half_life: float | None = 10.0,
+        by_time: bool = True,
+        distance: str = "cosine",
+        community_part: str = "mixture",
+        temperature: float = 0.1,
+        formation: float = 0.1,
+        warmup_epochs: int | None = 1,
+        hidden_dim: int = 0,
+        loss: str = "softmax",
+        num_candidates: int = 5_000,
+        num_negatives: int = 10,
+        negatives: str = "uniform",
+        dropout: float = 0.3,
+        id_dropout: float = 0.05,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 0.0,
+        batch_size: int = 256,
+        epochs: int = 15,
+        patience: int | None = 4,
+        random_state: int | None = 0,
+    ) -> None:
+        self.method = method
+        self.embedding_dim = embedding_dim
+        self.num_communities = num_communities
+        self.user_features = user_features
+        self.item_features = item_features
+        self.aggregator = aggregator
+        self.num_neighbours = num_neighbours
+        self.item_neighbours = item_neighbours
+        self.item_edges = item_edges
+        self.weighted = weighted
+        self.half_life_days = half_life_days
+        self.recent_half_life = recent_half_life
+        self.by_time = by_time
+        self.distance = distance
+        self.community_part = community_part
+        self.temperature = temperature
+        self.formation = formation
+        self.warmup_epochs = warmup_epochs
+        self.hidden_dim = hidden_dim
+        self.loss = loss
+        self.num_candidates = num_candidates
+        self.num_negatives = num_negatives
+        self.negatives = negatives
+        self.dropout = dropout
+        self.id_dropout = id_dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.patience = patience
+        self.random_state = random_state
+
+    def fit(
+        self,
+        data: Interactions,
+        validation: HeldOut | None = None,
+        *,
+        item_embedding: torch.nn.Module | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """Learn from interactions, with the features of their tables; a `checkpoint` that is there is gone on from.
+
+        `item_embedding`, any module from numbers of items to vectors (a compressed table, for example), takes the place
+        of the plain table of items as neighbours; what it has learned is stored as a plain table.
+        """
+        check_arguments(self)
+        matrix = values_of(data, False)
+        if validation is not None:
+            check_held_out("validation", validation)
+        self._remember_items(data, matrix)
+        graph = BipartiteGraph.from_interactions(
+            data, weighted=self.weighted, half_life_days=self.half_life_days, item_edges=self.item_edges
+        )
+        self.user_reader_ = FeatureReader.learn("user_features", data.user_features, self.user_features)
+        self.item_reader_ = FeatureReader.learn("item_features", data.item_features, self.item_features)
+        users = CodeTable.of(self.user_reader_.read(data.user_features, data.num_users))
+        items = CodeTable.of(self.item_reader_.read(data.item_features, data.num_items))
+        self.num_communities_ = self._count_communities(graph.user_items)
+        self.network_ = self._make_network(data.num_items)
+        self._start_biases()
+        if item_embedding is not None:
+            self.network_.neighbour_encoder.replace_ids(item_embedding, data.num_items)
+        maker = BatchMaker(graph, users, items, self._drawing())
+        self.training_users_ = TrainingUsers.of(data, users, graph)
+        training = Training(self.network_, self.loss, self.formation, self.id_dropout)
+        judged_on = None if validation is None else _few(validation)
+
+        def validate() -> dict[str, float]:
+            assert judged_on is not None
+            self._cache(items, users, graph)
+            return self.evaluate(judged_on)
+
+        history = train_network(
+            training,
+            CommunityBatches(maker, self.batch_size, self.random_state),
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            warmup_epochs=self.warmup_epochs,
+            patience=self.patience,
+            random_state=self.random_state,
+            validate=None if validation is None else validate,
+            checkpoint=checkpoint,
+            log=log,
+        )
+        if item_embedding is not None:
+            self.network_.neighbour_encoder.settle_ids()
+        self._cache(items, users, graph)
+        self.history_: JSON = history.as_dict()
+        self.calibration_ = calibrate(self, data, validation)
+        return self
+
+    def _count_communities(self, user_items: Edges) -> int:
+        if self.num_communities is not None:
+            return self.num_communities
+        most = min(MOST_COMMUNITIES, self.embedding_dim - 1)
+        seed = int(numpy_generator(self.random_state).integers(2**31))
+        return choose_num_communities(user_items, len(self.items_), most=most, seed=seed)
+
+    def _drawing(self) -> Drawing:
+        return Drawing(
+            loss=self.loss,
+            num_neighbours=self.num_neighbours,
+            num_negatives=self.num_negatives,
+            num_candidates=self.num_candidates,
+            negatives=self.negatives,
+            by_time=self.by_time,
+            recent_half_life=self.recent_half_life,
+            item_neighbours=self.item_neighbours,
+        )
+
+    def _make_network(self, num_items: int) -> CommunityNetwork:
+        widths = Widths(
+            self.embedding_dim,
+            self.num_communities_,
+            self.hidden_dim,
+            num_items,
+            self.user_reader_.num_values,
+            self.user_reader_.num_numbers,
+            self.item_reader_.num_values,
+            self.item_reader_.num_numbers,
+        )
+        with seeded_weights(self.random_state):
+            return CommunityNetwork(
+                widths,
+                method=self.method,
+                aggregator=self.aggregator,
+                distance=self.distance,
+                community_part=self.community_part,
+                temperature=self.temperature,
+                dropout=self.dropout,
+                generator=torch_generator(self.random_state),
+            )
+
+    @torch.no_grad()
+    def _start_biases(self) -> None:
+        """Start at popularity: what the item side must know before anything else."""
+        counts = torch.from_numpy(self.popularity_) + 1.0
+        self.network_.item_bias.copy_(torch.log(counts / counts.mean()))
+
+    def _cache(self, items: CodeTable, users: CodeTable, graph: BipartiteGraph) -> None:
+        """Embed all items once, from all their neighbours: recommending then is a product."""
+        self.neighbour_vectors_ = embed_neighbours(self.network_, items, len(items))
+        self.item_vectors_, self.item_bias_ = embed_items(self.network_, items, users, graph, len(items))
+
+    def embed(self, history: Interactions) -> UserParts:
+        """Return the parts of users' embeddings from history and features: full, community, individual, memberships."""
+        check_is_fitted(self, "items_")
+        return self._embed(self._known(check_interactions("history", history)))
+
+    def _known(self, history: Interactions) -> Known:
+        """Return what a history and its table say of users, in the model's terms."""
+        known = history.aligned_to(self.items_)
+        half_life = None if known.time is None else self.half_life_days
+        weights = edge_weights(known, self.weighted and known.rating is not None, half_life)
+        codes = CodeTable.of(self.user_reader_.read(known.user_features, len(known)))
+        return Known(known, codes, weights)
+
+    def _embed(self, known: Known) -> UserParts:
+        history = history_neighbours(known.history, known.weights, self.recent_half_life)
+        return embed_users(self.network_, known.codes, self.neighbour_vectors_, history)
+
+    def _vectors(self, parts: UserParts) -> Float[Tensor, "B D"]:
+        with judged(self.network_):
+            return self.network_.user_vectors(parts)
+
+    def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+        vectors = self._vectors(self.embed(history))
+        with judged(self.network_):
+            scores = self.network_.score_all(vectors, self.item_vectors_, self.item_bias_)
+        return top_n(scores.numpy(), n, seen)
+
+    def _strangers(self, history: Interactions) -> np.ndarray:
+        """Users of whom nothing is known: no item, and no feature either."""
+        codes = self.user_reader_.read(history.user_features, len(history))
+        is_featureless = (np.diff(codes.offsets) == 0) & ~(codes.numbers != 0).any(axis=1)
+        return (history.user_counts == 0) & is_featureless
+
+    def predict(self, data: Interactions, history: Interactions | None = None) -> Float[np.ndarray, " nnz"]:
+        """Return P(user takes item) for every pair of `data`, if `num_negatives` of 1 + `num_negatives` are not taken.
+
+        What the users have is `history`, or what they had in training; a user without either is known by the features
+        of `data` alone. An item that was not in training is known by its features.
+        """
+        slope, intercept, _ = self._calibration()
+        probs: np.ndarray = expit(slope * self.score_pairs(data, history) + intercept)
+        return probs
+
+    def _calibration(self) -> tuple[float, float, float]:
+        check_is_fitted(self, "calibration_")
+        return self.calibration_
+
+    def score_pairs(self, data: Interactions, history: Interactions | None = None) -> Float[np.ndarray, " nnz"]:
+        """Return the log odds of every pair of `data` against an item drawn at random, before calibration."""
+        check_is_fitted(self, "items_")
+        known = self._known_as(check_interactions("data", data), history)
+        vectors, biases, columns = self._items_of(data)
+        scores = np.empty(data.nnz, dtype=np.float64)
+        size = batch_rows(len(self.items_))
+        for start in range(0, len(data), size):
+            part, seen = data[start : start + size], known.part(start, start + size)
+            users, items = part.pairs()
+            asking = self._vectors(self._embed(seen))
+            rows = torch.from_numpy(users.astype(np.int64))
+            with judged(self.network_):
+                found = self.network_.score_pairs(asking, vectors, biases, rows, columns[items.astype(np.int64)])
+            first = int(data.indptr[start])
+            scores[first : first + part.nnz] = found.numpy() - user_offsets(self, asking, seen.history)[users]
+        return scores
+
+    def _known_as(self, data: Interactions, history: Interactions | None) -> Known:
+        """Return what is known of the users of `data`, in their order."""
+        if history is None:
+            known = self.training_users_.known_as(data.users, self.items_)
+            if data.user_features is None:
+                return known
+            codes = CodeTable.of(self.user_reader_.read(data.user_features, len(data)))
+            return Known(known.history, codes, known.weights)
+        rows = check_interactions("history", history).users.find(data.users.ids)
+        if (rows < 0).any():
+            stranger = data.users[int(np.argmin(rows))]
+            raise ValueError(f"history must have all users of data, got none for {stranger!r}; give an empty row")
+        return self._known(history[rows])
+
+    def _items_of(self, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
+        """Return vectors and biases of the model's items and of others in `data`, and the row of each item of `data`."""
+        places = self.items_.find(data.items.ids)
+        strange = np.flatnonzero(places < 0)
+        if len(strange) == 0:
+            return self.item_vectors_, self.item_bias_, torch.from_numpy(places.astype(np.int64))
+        features = None if data.item_features is None else data.item_features[strange]
+        codes = CodeTable.of(self.item_reader_.read(features, len(strange)))
+        vectors, biases = embed_items(self.network_, codes, self.training_users_.codes, None, 0)
+        places = places.copy().astype(np.int64)
+        places[strange] = len(self.items_) + np.arange(len(strange))
+        together = torch.cat([self.item_vectors_, vectors]), torch.cat([self.item_bias_, biases])
+        return *together, torch.from_numpy(places)
+
+    def memberships(self, history: Interactions | None = None) -> Float[np.ndarray, "N K"]:
+        """Return how much users belong to communities: those of `history`, or of the training data."""
+        check_is_fitted(self, "items_")
+        self._check_has_communities()
+        known = self.training_users_.known(self.items_) if history is None else self._known(history)
+        size = batch_rows(64 * self.embedding_dim)
+        parts = [self._embed(known.part(start, start + size)) for start in range(0, len(known), size)]
+        return torch.cat([part["memberships"] for part in parts]).numpy()
+
+    def communities(self, n: int = 10) -> list[dict[str, Any]]:
+        """Return a row per community, largest first: size, share, typical members and the items it likes most."""
+        check_is_fitted(self, "items_")
+        check_int("n", n, at_least=1)
+        self._check_has_communities()
+        return community_tables(self, n)
+
+    def explain(self, n: int = 10, *, user: Any = None) -> dict[str, Any]:
+        """Return tables on the model or, for a user of the training data, on what is recommended and why."""
+        check_is_fitted(self, "items_")
+        check_int("n", n, at_least=1)
+        if user is None:
+            return model_tables(self, n)
+        row = int(self.training_users_.users.index_of([user], name="user")[0])
+        return user_tables(self, self.training_users_.known(self.items_).part(row, row + 1), n)
+
+    def _check_has_communities(self) -> None:
+        if not self.network_.has_communities:
+            raise ValueError(f"method must be one with communities, such as 'bihgnn', got {self.method!r}")
+
+    def learned_arrays(self) -> dict[str, np.ndarray]:
+        """Return the network, cached item embeddings, and what users had in training."""
+        return super().learned_arrays() | state_arrays(self)
+
+    def learned_vocabularies(self) -> dict[str, Vocabulary]:
+        """Return the vocabularies of users and items."""
+        return {"items": self.items_, "users": self.training_users_.users}
+
+    def learned_metadata(self) -> dict[str, JSON]:
+        """Return the training history, the columns of features and the number of communities."""
+        check_is_fitted(self, "history_")
+        return {
+            "history": self.history_,
+            "user_columns": self.user_reader_.as_json(),
+            "item_columns": self.item_reader_.as_json(),
+            "num_communities": self.num_communities_,
+            "num_trained_items": self.network_.widths.num_items,
+            "has_times": self.training_users_.order is not None,
+            "has_weights": self.training_users_.weights is not None,
+        }
+
+    def restore(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        vocabularies: Mapping[str, Vocabulary],
+        metadata: Mapping[str, JSON],
+    ) -> None:
+        """Take back what an artifact holds, checked."""
+        check_arguments(self)
+        restore_state(self, arrays, vocabularies, metadata)
+
+
+def _few(held_out: HeldOut) -> HeldOut:
+    rows = np.flatnonzero(held_out.target.user_counts > 0)
+    if len(rows) > MOST_VALIDATED:
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_VALIDATED).astype(np.int64)]
+    return HeldOut(held_out.history[rows], held_out.target[rows])

@@ -1,0 +1,106 @@
+"""Training through the loop: graph, batches, optimiser, and communities that start where users are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from gossamer.core.randomness import derive_seed
+from gossamer.models.community.batch import BatchMaker, CommunityBatches
+from gossamer.models.community.encoder import ROW_SPARSE_FROM
+from gossamer.models.community.inference import embed_neighbours, judged
+from gossamer.models.community.neighbourhood import all_neighbours
+from gossamer.models.community.objective import Training, loss_of
+from gossamer.models.community.starts import community_start
+from gossamer.training.history import History
+from gossamer.training.loop import fit as train
+from gossamer.training.optimisers import ProximalAdam
+from gossamer.training.step import GradientStep
+
+CLIP_NORM = 5.0
+MOST_FOR_START = 20_000  # users whose embeddings are clustered
+
+
+class CommunityStep(GradientStep):
+    """A gradient step that, before update number `start_at`, puts communities where users are alike by then.
+
+    Communities that start orthonormal at random know nothing of users: softmax weights stay where they began, and all
+    of them are in effect one. The start is a function of the network and the seed, so that a resumed run repeats it.
+    """
+
+    def __init__(self, training: Training, maker: BatchMaker, start_at: int | None, optimiser: Optimizer, **more: Any):
+        super().__init__(training, loss_of, optimiser, **more)
+        self.training_module, self.maker, self.start_at = training, maker, start_at
+
+    def __call__(self, batch: Any, weight: float) -> dict[str, Tensor]:
+        """Make one update on `batch` and return its scalars."""
+        if self.start_at is not None and self.num_updates == self.start_at:
+            start_communities(self.training_module, self.maker, derive_seed(self._seed, "communities"))
+        return super().__call__(batch, weight)
+
+
+@torch.no_grad()
+def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
+    """Put the communities at the centres of users' full embeddings."""
+    network = training.network
+    generator = np.random.default_rng(seed)
+    rows = maker.active
+    if len(rows) > MOST_FOR_START:
+        rows = np.sort(generator.choice(rows, MOST_FOR_START, replace=False))
+    history = all_neighbours(maker.graph.user_items, rows)
+    neighbours = embed_neighbours(network, maker.items, len(maker.items))
+    with judged(network):
+        full = network.full_users(maker.users.take(torch.from_numpy(rows)), neighbours, history)
+    start = community_start(full.numpy(), network.widths.num_communities, generator)
+    network.space.copy_(torch.from_numpy(start))
+
+
+def train_network(
+    training: Training,
+    batches: CommunityBatches,
+    *,
+    epochs: int,
+    learning_rate: float,
+    weight_decay: float,
+    warmup_epochs: int | None,
+    patience: int | None,
+    random_state: int | None,
+    validate: Callable[[], Mapping[str, float]] | None,
+    checkpoint: Path | None,
+    log: Path | None,
+) -> History:
+    """Train by Adam; with `validate`, keep the epoch with the best NDCG@100."""
+    has_start = warmup_epochs is not None and training.network.has_communities
+    is_sparse = training.network.widths.num_items >= ROW_SPARSE_FROM
+    if is_sparse:
+        optimiser: Optimizer = ProximalAdam(training.parameters(), lr=learning_rate)
+    else:
+        optimiser = torch.optim.Adam(training.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    step = CommunityStep(
+        training,
+        batches.maker,
+        warmup_epochs * batches.count(1) if has_start and warmup_epochs is not None else None,
+        optimiser,
+        clip_norm=None if is_sparse else CLIP_NORM,
+        random_state=random_state,
+    )
+    history = train(
+        step,
+        batches,
+        epochs=epochs,
+        validate=validate,
+        monitor="loss" if validate is None else "ndcg@100",
+        mode="min" if validate is None else "max",
+        patience=None if validate is None else patience,
+        checkpoint=checkpoint,
+        log=log,
+        description="communities",
+    )
+    training.eval()
+    return history
