@@ -8,6 +8,7 @@ from gossamer.core.protocols import Explainer
 from gossamer.data.interactions import Split
 from gossamer.report.models import ModelResult
 from gossamer.runner.code_findings import find_codes, has_codes
+from gossamer.runner.community_findings import find_communities
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.phases import find_phases
@@ -34,6 +35,7 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
         diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
         phases=find_phases(model, _to_look_at(split)),
         codes=_codes(model, split),
+        communities=find_communities(model, split.test if isinstance(split, Split) else None),
     )
 
 

@@ -1,4 +1,4 @@
-"""Judging by pairs: targets among negatives, as a classifier is judged. Which negatives decides the numbers: publish them."""
+"""Judging by pairs: targets among negatives, as a classifier is judged; which negatives decides the numbers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class LabelledPairs:
 
 
 def sample_pairs(held_out: HeldOut, num_negatives: int = 10, *, random_state: RandomState = 0) -> LabelledPairs:
-    """Return the targets and, for each, `num_negatives` items drawn uniformly that the user has neither known nor to come.
+    """Return the targets and, for each, `num_negatives` items drawn uniformly that are neither in history nor target.
 
-    A user's negatives are different from each other, as pairs are; a user with fewer items left gets those. Equal held-out
-    data and seeds give equal pairs, whatever the model.
+    A user's negatives are different from each other, as pairs are; a user with fewer items left gets those. Equal
+    held-out data and seeds give equal pairs, whatever the model.
     """
     check_int("num_negatives", num_negatives, at_least=1)
     if held_out.target.nnz == 0:
@@ -85,7 +85,7 @@ def roc_auc(scores: Float[np.ndarray, " n"], is_target: Bool[np.ndarray, " n"]) 
 
 
 def pr_auc(scores: Float[np.ndarray, " n"], is_target: Bool[np.ndarray, " n"]) -> float:
-    """Return the average precision Σ (recall step · precision), equal scores taken together: the area under the PR curve.
+    """Return the average precision Σ (recall step · precision), ties together: the area under the PR curve.
 
     >>> pr_auc(np.array([3.0, 2.0, 1.0]), np.array([True, False, True])).__round__(3)
     0.833
@@ -121,6 +121,30 @@ def judge_pairs(
     }
 
 
+def precision_recall_curve(
+    scores: Float[np.ndarray, " n"], is_target: Bool[np.ndarray, " n"], num_points: int = 100
+) -> list[tuple[float, float]]:
+    """Return at most `num_points` pairs (recall, precision) from the highest threshold to the lowest."""
+    num_targets, _ = _counts(scores, is_target)
+    hits, taken, _ = _by_threshold(scores, is_target)
+    first = int(np.searchsorted(hits, 1))
+    wanted = np.linspace(hits[first], num_targets, min(num_points, num_targets))
+    places = np.unique(np.searchsorted(hits, np.floor(wanted)))
+    return [(float(hits[place] / num_targets), float(hits[place] / taken[place])) for place in places]
+
+
+def calibration_curve(
+    probs: Float[np.ndarray, " n"], is_target: Bool[np.ndarray, " n"], num_bins: int = 10
+) -> list[tuple[float, float]]:
+    """Return (mean probability, share of targets) of equally many pairs at a time, from the least likely up."""
+    _counts(probs, is_target)
+    order = np.argsort(probs, kind="stable")
+    return [
+        (float(probs[part].mean()), float(is_target[part].mean()))
+        for part in np.array_split(order, min(num_bins, len(order)))
+    ]
+
+
 def _by_threshold(scores: np.ndarray, is_target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return hits, number called and value at every different score, from the highest down."""
     order = np.argsort(-scores, kind="stable")
@@ -130,7 +154,7 @@ def _by_threshold(scores: np.ndarray, is_target: np.ndarray) -> tuple[np.ndarray
 
 
 def _counts(scores: np.ndarray, is_target: np.ndarray) -> tuple[int, int]:
-    if scores.shape != is_target.shape or scores.ndim != 1:
+    if scores.shape != is_target.shape:
         raise ValueError(f"scores must be one per pair {is_target.shape}, got {scores.shape}")
     if np.isnan(scores).any():
         raise ValueError(f"scores must not be NaN, got {np.count_nonzero(np.isnan(scores))} of them")

@@ -11,6 +11,7 @@ import numpy as np
 from gossamer.data import Interactions, Parts, Split
 from gossamer.report.blocks import Block, Cell, Facts, Figure, Fold, Hit, Section, Table, Text
 from gossamer.report.codes import codes_section
+from gossamer.report.communities import communities_section
 from gossamer.report.comparison import Scores, comparison_section
 from gossamer.report.compression import compression_section
 from gossamer.report.data_summary import Data, data_section
@@ -30,7 +31,8 @@ class ModelResult:
     `scores` are the per-user scores of the evaluation, or means by metric, or (mean, low, high) by metric.
     `num_values` and `num_bytes` count what must be stored, `history` has one dict per epoch, and `explanation` is
     what the model's `explain()` returned; `size` and `entries` are those of `compression_section`, `diagnosis` that of
-    `latent_section`, `codes` that of `codes_section`, `phases` that of `phases_section`.
+    `latent_section`, `codes` that of `codes_section`, `phases` that of `phases_section`, `communities` that of
+    `communities_section`.
     """
 
     scores: Scores = field(default_factory=dict)
@@ -45,6 +47,7 @@ class ModelResult:
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
     codes: Mapping[str, Any] = field(default_factory=dict)
     phases: Mapping[str, Any] = field(default_factory=dict)
+    communities: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def models_report(
         _examples_section(examples),
         latent_section({name: result.diagnosis for name, result in models.items()}),
         phases_section({name: result.phases for name, result in models.items()}),
+        communities_section({name: result.communities for name, result in models.items()}),
         codes_section({name: result.codes for name, result in models.items()}),
         _learned_section(models),
         _provenance_section(models, split, provenance or {}),

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.core.protocols import Recommender
 from gossamer.data.interactions import HeldOut
 from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import RankingScores, evaluate_ranking
+from gossamer.metrics.pairs import PAIR_METRICS
 from gossamer.runner.checkpoints import takes_checkpoint
+from gossamer.runner.community_findings import COMMUNITY_METRICS, community_metrics
+from gossamer.runner.pair_judging import pair_metrics, ranking_of
 from gossamer.runner.source import Division
 
 SIZE_METRICS = ("values", "bytes")
@@ -42,25 +44,30 @@ def fit(estimator: Any, split: Division, checkpoint: Path | None = None) -> floa
     return time.perf_counter() - start
 
 
-def measure(estimator: Any, held_out: Any, metrics: Sequence[str] | None) -> Measured:
+def measure(estimator: Any, held_out: Any, metrics: Sequence[str] | None, valid: Any = None) -> Measured:
     """Return the named metrics of a fitted model on held-out interactions or documents.
 
-    Names with an @ are ranking metrics over users, `values` and `bytes` what the model stores; any other is one of
-    the model's own `evaluate`, with or without the prefix `test_`. None asks for all of `evaluate`.
+    Names with an @ are ranking metrics over users, `values` and `bytes` what the model stores. On interactions,
+    `accuracy`, `f1`, `roc_auc` and `pr_auc` are of pairs, with the threshold from `valid`, and there are those of
+    communities. Any other is one of the model's own `evaluate`, with or without the prefix `test_`. None asks for all
+    of `evaluate`.
     """
     own: dict[str, float] = {}
     if metrics is None:
         own = estimator.evaluate(held_out)
         metrics = list(own)
     ranking_names = [name for name in metrics if "@" in name]
-    own_names = [name for name in metrics if "@" not in name and name not in SIZE_METRICS]
     found: dict[str, float] = {}
+    if isinstance(held_out, HeldOut) and not own:
+        found |= _of_interactions(estimator, held_out, metrics, valid)
+    own_names = [name for name in metrics if "@" not in name and name not in SIZE_METRICS and name not in found]
     ranking = None
     if ranking_names:
-        if not isinstance(estimator, Recommender):
+        recommend = ranking_of(estimator)
+        if recommend is None:
             raise ValueError(f"metrics must be measures of {type(estimator).__name__}, got {ranking_names[0]!r}")
-        items: Vocabulary = estimator.items_  # type: ignore[attr-defined]
-        ranking = evaluate_ranking(estimator.recommend, held_out.over_items(items), ranking_names)
+        items: Vocabulary = estimator.items_
+        ranking = evaluate_ranking(recommend, held_out.over_items(items), ranking_names)
         found |= ranking.mean()
     if own_names:
         own = own or estimator.evaluate(held_out)
@@ -73,6 +80,17 @@ def measure(estimator: Any, held_out: Any, metrics: Sequence[str] | None) -> Mea
     values = {name: found[name] for name in metrics}
     errors = {} if ranking is None else ranking.standard_error()
     return Measured(values, {name: error for name, error in errors.items() if math.isfinite(error)}, ranking)
+
+
+def _of_interactions(
+    estimator: Any, held_out: HeldOut, metrics: Sequence[str], valid: HeldOut | None
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    if any(name in PAIR_METRICS for name in metrics):
+        found |= pair_metrics(estimator, held_out, valid)
+    if any(name in COMMUNITY_METRICS for name in metrics):
+        found |= community_metrics(estimator, held_out, list(metrics))
+    return found
 
 
 def name_held_out(held_out: Any) -> str:

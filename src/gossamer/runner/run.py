@@ -44,7 +44,7 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     machine.reset_peak_rss()
     estimator = make_estimator(row.model, settings, seed=seed)
     seconds = fit(estimator, split)
-    measured = measure(estimator, split.test, experiment.metrics)
+    measured = measure(estimator, split.test, experiment.metrics, split.valid)
     return Record(
         experiment=experiment.name,
         row=row.name,
@@ -135,7 +135,7 @@ def _searched(row: Row, seed: int, split: Division) -> tuple[dict[str, Any], dic
     def score(settings: dict[str, Any]) -> tuple[float, float]:
         estimator = make_estimator(row.model, row.settings | settings, seed=seed)
         seconds = fit(estimator, split)
-        return measure(estimator, valid, [metric]).values[metric], seconds
+        return measure(estimator, valid, [metric], valid).values[metric], seconds
 
     chosen, trace = choose(row.search, seed, score)
     return row.settings | chosen, trace

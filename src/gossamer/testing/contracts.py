@@ -267,7 +267,8 @@ def predictions_are_finite(case: Case) -> None:
 def planted_rating_is_predicted(case: Case) -> None:
     """Users of the two blocks give everything the same rating: users who rate high are predicted higher."""
     if isinstance(case.estimator, Recommender):  # it predicts who takes what, not how much they like it
-        return targets_are_likelier(case)
+        targets_are_likelier(case)
+        return
     held_out = case.data()
     prediction = case.fitted().predict(held_out.target)
     assert held_out.target.rating is not None

@@ -8,7 +8,7 @@ from gossamer.data.interactions import Interactions
 
 
 def targets_are_likelier(case: Any) -> None:
-    """The item that a user left out of their own block is likelier than any of the other block; both are probabilities."""
+    """The item that a user left out of their own block is likelier than one of the other; both are probabilities."""
     held_out = case.data()
     model = case.fitted()
     users = held_out.target.users.ids.to_list()

@@ -41,7 +41,7 @@ def test_duplicate_pairs_are_one_edge() -> None:
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 6))
 def test_co_occurrence_is_the_cosine_of_columns(seed: int, count: int) -> None:
     matrix = np.random.default_rng(seed).random((9, 7)) < 0.4
-    users, items = np.nonzero(matrix)
+    _, items = np.nonzero(matrix)
     edges = Edges(np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), items.astype(np.int32))
     joined = co_occurrence(edges, edges.reversed(7), count)
     common = matrix.T.astype(float) @ matrix

@@ -250,7 +250,7 @@ def prefetched(made: Iterator[Any]) -> Iterator[Any]:
                 if not put("value", value):
                     return
             put("end", None)
-        except BaseException as error:  # noqa: BLE001 (raised again in the thread that asked)
+        except BaseException as error:
             put("error", error)
 
     thread = threading.Thread(target=work, daemon=True)

@@ -1,4 +1,4 @@
-"""Communities: how near a user is to each, what of the user lies in their space, and what is the user's own (3.9–3.13)."""
+"""Communities: how near a user is to each, what of the user lies in their space, and what does not (3.9–3.13)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def community_basis(space: Float[Tensor, "*batch K D"]) -> Float[Tensor, "*batch
     basis, triangle = torch.linalg.qr(space.transpose(-2, -1))
     # The sign of a column is a convention of LAPACK; fixed, equal spaces have equal bases.
     signs = torch.where(torch.diagonal(triangle, dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(space.dtype)
-    return basis * signs.unsqueeze(-2)
+    fixed: Tensor = basis * signs.unsqueeze(-2)
+    return fixed
 
 
 def project(full: Float[Tensor, "*batch D"], basis: Float[Tensor, "D K"]) -> Float[Tensor, "*batch D"]:

@@ -91,7 +91,7 @@ class WideAndDeep(nn.Module):
         assert self.ids is not None
         self.ids.eval()
         table = self.ids(torch.arange(self.num_ids)).detach().clone()
-        self.ids = nn.Embedding.from_pretrained(table, freeze=False)
+        self.ids = nn.Embedding(self.num_ids, self.width, _weight=table)
 
     def forward(self, codes: CodeTable, ids: Int[Tensor, " B"] | None = None) -> Float[Tensor, "B D"]:
         """Return one embedding per row; id -1 is unknown."""
@@ -112,7 +112,8 @@ class WideAndDeep(nn.Module):
         wide = functional.embedding_bag(codes.values, self.wide.weight, offsets, mode="sum") + wide_numbers
         deep = functional.embedding_bag(codes.values, self.deep.weight, offsets, mode="sum") + deep_numbers
         # The hidden layer has a bias: without this, a node of which nothing is known would not be zero.
-        return wide + self.out(torch.relu(self.hidden(deep))) * is_on[:, None]
+        read: Tensor = wide + self.out(torch.relu(self.hidden(deep))) * is_on[:, None]
+        return read
 
 
 def no_codes(num_rows: int, num_numbers: int = 0) -> CodeTable:

@@ -84,10 +84,10 @@ def model_tables(model: CommunityRecommender, n: int) -> dict[str, Any]:
 
 
 def user_tables(model: CommunityRecommender, known: Known, n: int) -> dict[str, Any]:
-    """Return one user's communities, what each part adds to the best items, and which of the history speak for the first."""
+    """Return one user's communities, what each part adds to the best items, and who speaks for the first of them."""
     parts = model._embed(known)
     vectors = model._vectors(parts)
-    items, scores = model._rank(known.history, n, known.history.matrix())
+    items, _ = model._rank(known.history, n, known.history.matrix())
     chosen = torch.from_numpy(items[0][items[0] >= 0].astype(np.int64))
     tables: dict[str, Any] = {"recommended": _shares(model, parts, vectors, chosen)}
     if "memberships" in parts:

@@ -1,4 +1,4 @@
-"""Tables of features as codes: categories, sets of categories and numbers, remembered so that new rows are read alike."""
+"""Tables of features as codes: categories, sets of categories and numbers, so that new rows are read like old ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import polars as pl
 from jaxtyping import Float32, Int64
 
 from gossamer.core.checks import check_choice
+from gossamer.persistence import JSON
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class FeatureReader:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(all_rows, minlength=num_rows))]).astype(np.int64)
         return FeatureCodes(offsets, np.concatenate(values)[order], numbers)
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def as_json(self) -> JSON:
         """Return what an artifact keeps."""
         return [{**vars(column), "values": list(column.values), "edges": list(column.edges)} for column in self.columns]
 

@@ -111,9 +111,7 @@ def co_occurrence(user_items: Edges, item_users: Edges, count: int) -> Edges:
         return Edges(np.zeros(num_items + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     chosen = np.empty((num_items, count), dtype=np.int32)
     cosines = np.empty((num_items, count), dtype=np.float32)
-    nearest_items(
-        user_items.indptr, user_items.indices, item_users.indptr, item_users.indices, count, chosen, cosines
-    )
+    nearest_items(user_items.indptr, user_items.indices, item_users.indptr, item_users.indices, count, chosen, cosines)
     is_joined = chosen >= 0
     indptr = np.concatenate([[0], np.cumsum(is_joined.sum(axis=1))])
     return Edges(indptr, chosen[is_joined], cosines[is_joined])

@@ -172,7 +172,7 @@ def is_neighbour(indptr: np.ndarray, indices: np.ndarray, row: int, column: int)
             begin = middle + 1
         else:
             end = middle
-    return begin < indptr[row + 1] and indices[begin] == column
+    return bool(begin < indptr[row + 1] and indices[begin] == column)
 
 
 @numba.njit(cache=True, nogil=True)

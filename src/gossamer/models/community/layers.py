@@ -1,4 +1,4 @@
-"""GraphSAGE: what the neighbours say (3.3, 3.6), joined with the node's own embedding (3.4, 3.7) and normalised (3.5, 3.8)."""
+"""GraphSAGE: what neighbours say (3.3, 3.6), joined with the node's own embedding (3.4, 3.7), normalised (3.5, 3.8)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ def of_arrays(
 
 def _tensor(values: np.ndarray, dtype: type[np.generic]) -> Tensor:
     array = np.ascontiguousarray(values, dtype=dtype)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())  # containers are read-only, torch cannot be
+    return torch.from_numpy(
+        array if array.flags.writeable else array.copy()
+    )  # containers are read-only, torch cannot be
 
 
 def all_neighbours(edges: Edges, rows: Int[np.ndarray, " B"]) -> Neighbours:

@@ -28,6 +28,7 @@ PARTS = {
     "bi-gnn": ("full", "community"),
     "diffpool-s": ("community",),
     "o-gnn": ("community",),
+    "features": ("full",),  # no graph at all: what popularity and features say
 }
 DISTANCES = ("cosine", "network")
 COMMUNITY_PARTS = ("mixture", "projection")
@@ -76,7 +77,13 @@ class CommunityNetwork(nn.Module):
         self.user_encoder = WideAndDeep(widths.user_values, widths.user_numbers, width)
         # An item has two embeddings, as a neighbour that speaks for users and as what is recommended to them.
         self.neighbour_encoder, self.target_encoder = (
-            WideAndDeep(widths.item_values, widths.item_numbers, width, num_ids=widths.num_items) for _ in range(2)
+            WideAndDeep(
+                widths.item_values,
+                widths.item_numbers,
+                width,
+                num_ids=0 if method == "features" else widths.num_items,
+            )
+            for _ in range(2)
         )
         self.history = Aggregator(aggregator, width)
         self.audience = Aggregator(aggregator, width)
@@ -85,7 +92,7 @@ class CommunityNetwork(nn.Module):
         self.item_layer = SageLayer(width, 2, 0.0)
         self.item_skip = nn.Linear(width, width, bias=False)
         self.parts = nn.ModuleDict({part: nn.Linear(width, width, bias=False) for part in PARTS[method]})
-        self.log_scale = nn.Parameter(torch.tensor(0.5 * math.log(width)))
+        self.log_scale = nn.Parameter(torch.full((1,), 0.5 * math.log(width)))
         self.item_bias = nn.Parameter(torch.zeros(widths.num_items))
         self.stranger_bias = nn.Parameter(torch.zeros(1))
         self.feature_bias = nn.Linear(width, 1, bias=False)
@@ -126,11 +133,12 @@ class CommunityNetwork(nn.Module):
         """Return how much each user belongs to each community."""
         return community_weights(self.closeness(full), self.temperature)
 
-    def full_users(
-        self, codes: CodeTable, items: Float[Tensor, "n D"], history: Neighbours
-    ) -> Float[Tensor, "B D"]:
+    def full_users(self, codes: CodeTable, items: Float[Tensor, "n D"], history: Neighbours) -> Float[Tensor, "B D"]:
         """Return e^(F) of users from their features and from the items of their history, rows of `items` (3.3–3.5)."""
         own = self.user_encoder(codes)
+        if self.method == "features":
+            alone: Tensor = self.user_layer(own, torch.zeros_like(own), torch.zeros_like(own))
+            return alone
         said = self.history(own, items, history)
         latest = weighted_mean(items, history, history.recent if history.recent is not None else history.weights)
         # A mean of few vectors is longer than one of many: 3 is about √10, as if ten items were the latest.
@@ -170,7 +178,10 @@ class CommunityNetwork(nn.Module):
 
         `audience` numbers rows of `users`, `alike` rows of `items`, as neighbours see them (3.6–3.8).
         """
-        embedded = self.item_layer(own, self.audience(own, users, audience), self.alike(own, items, alike))
+        if self.method == "features":
+            embedded = self.item_layer(own, torch.zeros_like(own), torch.zeros_like(own))
+        else:
+            embedded = self.item_layer(own, self.audience(own, users, audience), self.alike(own, items, alike))
         bias = torch.where(ids >= 0, self.item_bias[ids.clamp(min=0)], self.stranger_bias)
         # The layer is bounded; the skip lets items that matter much to few people lie far out.
         return embedded + self.item_skip(own), bias + self.feature_bias(embedded).squeeze(-1)

@@ -1,4 +1,4 @@
-"""The loss: targets told apart from all items (softmax), or from ten negatives each (3.14), and communities that form."""
+"""The loss: targets told apart from all items (softmax) or from ten negatives each (3.14); communities that form."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def candidate_softmax(
     return (highest[target_rows] + torch.log(sums[target_rows]) - targets).mean()
 
 
-def pair_logistic(
-    targets: Float[Tensor, " T"], negatives: Float[Tensor, "T n"], is_there: Tensor
-) -> Float[Tensor, ""]:
+def pair_logistic(targets: Float[Tensor, " T"], negatives: Float[Tensor, "T n"], is_there: Tensor) -> Float[Tensor, ""]:
     """Return the mean over targets of −log P(y = 1) − Σ_negatives log P(y = 0) (3.14)."""
     against = (functional.softplus(negatives) * is_there).sum(dim=1)
     return (functional.softplus(-targets) + against).mean()

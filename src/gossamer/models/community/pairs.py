@@ -10,16 +10,69 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gossamer.core.randomness import derive_seed
+from gossamer.core.topk import batch_rows
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.metrics.pairs import best_threshold, sample_pairs
 from gossamer.models.community.calibration import fit_platt
-from gossamer.models.community.inference import judged
+from gossamer.models.community.encoder import CodeTable
+from gossamer.models.community.inference import embed_items, judged
+from gossamer.models.community.state import Known
+from gossamer.models.item_ranker import check_interactions
 
 if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
 
 MOST_COMPARED = 4_096  # items that stand for the catalogue
 MOST_CALIBRATED = 2_000  # users
+
+
+def score_pairs(
+    model: CommunityRecommender, data: Interactions, history: Interactions | None
+) -> Float[np.ndarray, " nnz"]:
+    """Return the log odds of every pair against an item drawn at random, a block of users at a time."""
+    known = _known_as(model, data, history)
+    vectors, biases, columns = _items_of(model, data)
+    scores = np.empty(data.nnz, dtype=np.float64)
+    size = batch_rows(len(model.items_))
+    for start in range(0, len(data), size):
+        part, seen = data[start : start + size], known.part(start, start + size)
+        users, items = part.pairs()
+        asking = model._vectors(model._embed(seen))
+        rows = torch.from_numpy(users.astype(np.int64))
+        with judged(model.network_):
+            found = model.network_.score_pairs(asking, vectors, biases, rows, columns[items.astype(np.int64)])
+        first = int(data.indptr[start])
+        scores[first : first + part.nnz] = found.numpy() - user_offsets(model, asking, seen.history)[users]
+    return scores
+
+
+def _known_as(model: CommunityRecommender, data: Interactions, history: Interactions | None) -> Known:
+    """Return what is known of the users of `data`, in their order."""
+    if history is None:
+        known = model.training_users_.known_as(data.users, model.items_)
+        if data.user_features is None:
+            return known
+        codes = CodeTable.of(model.user_reader_.read(data.user_features, len(data)))
+        return Known(known.history, codes, known.weights)
+    rows = check_interactions("history", history).users.find(data.users.ids)
+    if (rows < 0).any():
+        stranger = data.users[int(np.argmin(rows))]
+        raise ValueError(f"history must have all users of data, got none for {stranger!r}; give an empty row")
+    return model._known(history[rows])
+
+
+def _items_of(model: CommunityRecommender, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
+    """Return vectors and biases of the model's items, then of others in `data`, and the place of each item of `data`."""
+    places = model.items_.find(data.items.ids).astype(np.int64)
+    strange = np.flatnonzero(places < 0)
+    if len(strange) == 0:
+        return model.item_vectors_, model.item_bias_, torch.from_numpy(places)
+    features = None if data.item_features is None else data.item_features[strange]
+    codes = CodeTable.of(model.item_reader_.read(features, len(strange)))
+    vectors, biases = embed_items(model.network_, codes, model.training_users_.codes, None, 0)
+    places[strange] = len(model.items_) + np.arange(len(strange))
+    together = torch.cat([model.item_vectors_, vectors]), torch.cat([model.item_bias_, biases])
+    return *together, torch.from_numpy(places)
 
 
 def user_offsets(

@@ -30,8 +30,9 @@ from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
 from gossamer.models.community.neighbourhood import history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
+from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
-from gossamer.models.community.pairs import calibrate, user_offsets
+from gossamer.models.community.pairs import calibrate, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
 from gossamer.models.community.training import train_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
@@ -45,7 +46,8 @@ MOST_VALIDATED = 1_000  # users that an epoch is judged by
 class CommunityRecommender(ItemRanker):
     """Bi-HGNN: users as members of communities and as themselves, on a bipartite graph (Li, dissertation, ch. 3).
 
-    `method` is "bihgnn" or one of its rivals in the same code: "graphsage", "bi-gnn", "diffpool-s", "o-gnn".
+    `method` is "bihgnn" or one of its rivals in the same code: "graphsage", "bi-gnn", "diffpool-s", "o-gnn", or
+    "features", which sees popularity and features and no graph.
     `num_communities` None chooses their number from the spectrum of the graph. `user_features` and `item_features` map
     columns of the data's tables to "categorical", "multi" or "numeric"; None takes what the columns look like, {} none.
 
@@ -291,48 +293,15 @@ class CommunityRecommender(ItemRanker):
     def score_pairs(self, data: Interactions, history: Interactions | None = None) -> Float[np.ndarray, " nnz"]:
         """Return the log odds of every pair of `data` against an item drawn at random, before calibration."""
         check_is_fitted(self, "items_")
-        known = self._known_as(check_interactions("data", data), history)
-        vectors, biases, columns = self._items_of(data)
-        scores = np.empty(data.nnz, dtype=np.float64)
-        size = batch_rows(len(self.items_))
-        for start in range(0, len(data), size):
-            part, seen = data[start : start + size], known.part(start, start + size)
-            users, items = part.pairs()
-            asking = self._vectors(self._embed(seen))
-            rows = torch.from_numpy(users.astype(np.int64))
-            with judged(self.network_):
-                found = self.network_.score_pairs(asking, vectors, biases, rows, columns[items.astype(np.int64)])
-            first = int(data.indptr[start])
-            scores[first : first + part.nnz] = found.numpy() - user_offsets(self, asking, seen.history)[users]
-        return scores
+        return score_pairs(self, check_interactions("data", data), history)
 
-    def _known_as(self, data: Interactions, history: Interactions | None) -> Known:
-        """Return what is known of the users of `data`, in their order."""
-        if history is None:
-            known = self.training_users_.known_as(data.users, self.items_)
-            if data.user_features is None:
-                return known
-            codes = CodeTable.of(self.user_reader_.read(data.user_features, len(data)))
-            return Known(known.history, codes, known.weights)
-        rows = check_interactions("history", history).users.find(data.users.ids)
-        if (rows < 0).any():
-            stranger = data.users[int(np.argmin(rows))]
-            raise ValueError(f"history must have all users of data, got none for {stranger!r}; give an empty row")
-        return self._known(history[rows])
+    def with_new_items(self, data: Interactions) -> Self:
+        """Return a model whose catalogue also has the items of `data` that this one does not know; nothing is trained.
 
-    def _items_of(self, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
-        """Return vectors and biases of the model's items and of others in `data`, and the row of each item of `data`."""
-        places = self.items_.find(data.items.ids)
-        strange = np.flatnonzero(places < 0)
-        if len(strange) == 0:
-            return self.item_vectors_, self.item_bias_, torch.from_numpy(places.astype(np.int64))
-        features = None if data.item_features is None else data.item_features[strange]
-        codes = CodeTable.of(self.item_reader_.read(features, len(strange)))
-        vectors, biases = embed_items(self.network_, codes, self.training_users_.codes, None, 0)
-        places = places.copy().astype(np.int64)
-        places[strange] = len(self.items_) + np.arange(len(strange))
-        together = torch.cat([self.item_vectors_, vectors]), torch.cat([self.item_bias_, biases])
-        return *together, torch.from_numpy(places)
+        They are embedded from the features in `data` and from its users, as far as these are known from training.
+        """
+        check_is_fitted(self, "items_")
+        return add_items(self, check_interactions("data", data))
 
     def memberships(self, history: Interactions | None = None) -> Float[np.ndarray, "N K"]:
         """Return how much users belong to communities: those of `history`, or of the training data."""
@@ -341,7 +310,8 @@ class CommunityRecommender(ItemRanker):
         known = self.training_users_.known(self.items_) if history is None else self._known(history)
         size = batch_rows(64 * self.embedding_dim)
         parts = [self._embed(known.part(start, start + size)) for start in range(0, len(known), size)]
-        return torch.cat([part["memberships"] for part in parts]).numpy()
+        weights: np.ndarray = torch.cat([part["memberships"] for part in parts]).numpy()
+        return weights
 
     def communities(self, n: int = 10) -> list[dict[str, Any]]:
         """Return a row per community, largest first: size, share, typical members and the items it likes most."""

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int, Int32
 
 from gossamer.core.checks import check_int, check_real
-from gossamer.models.community.kernels import draw_negatives, uniform_neighbours, weighted_neighbours
 from gossamer.models.community.kernels import divide_rows as divide_rows_into
+from gossamer.models.community.kernels import draw_negatives, uniform_neighbours, weighted_neighbours
 
 NOTHING = np.empty(0, dtype=np.int64)
 NOBODY = np.empty(0, dtype=bool)
@@ -57,7 +57,8 @@ def running_sums(indptr: Int[np.ndarray, " N1"], weights: np.ndarray) -> Float64
     sums = np.cumsum(weights, dtype=np.float64)
     before = np.concatenate([[0.0], sums])[indptr[:-1]]
     running: np.ndarray = sums - np.repeat(before, np.diff(indptr))
-    return np.maximum(running, 0)
+    sums = np.maximum(running, 0)
+    return sums
 
 
 def sample_negatives(

@@ -12,9 +12,10 @@ JITTER = 0.01
 def spherical_kmeans(
     points: Float[np.ndarray, "N D"], count: int, generator: np.random.Generator
 ) -> tuple[Float[np.ndarray, "K D"], Int64[np.ndarray, " N"]]:
-    """Return unit centres and the nearest centre of every unit point, the best of some restarts (Dhillon and Modha 2001).
+    """Return unit centres and the nearest of them for every unit point, the best of some restarts.
 
     Centres start far from each other (k-means++); one that loses all its points moves to the point that fits worst.
+    Reference: Dhillon and Modha, "Concept decompositions for large sparse text data", 2001.
     """
     if len(points) < count:
         raise ValueError(f"num_communities must be at most the number of users, {len(points)}, got {count}")

@@ -1,0 +1,44 @@
+"""Communities start at the centres of users, once, and a resumed run ends where an uninterrupted one does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_community import SETTINGS, two_tastes
+
+from gossamer.models.community import CommunityRecommender, training
+
+
+def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path) -> None:
+    data = two_tastes()
+    whole = CommunityRecommender(**SETTINGS | {"epochs": 3}).fit(data)
+    CommunityRecommender(**SETTINGS | {"epochs": 1}).fit(data, checkpoint=tmp_path / "run")
+    resumed = CommunityRecommender(**SETTINGS | {"epochs": 3}).fit(data, checkpoint=tmp_path / "run")
+    for name, array in whole.learned_arrays().items():
+        np.testing.assert_array_equal(array, resumed.learned_arrays()[name], err_msg=name)
+
+
+def test_communities_start_where_users_are_and_only_where_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    plain = training.start_communities
+    monkeypatch.setattr(training, "start_communities", lambda *given: (calls.append(1), plain(*given))[1])
+    CommunityRecommender(**SETTINGS | {"epochs": 2, "warmup_epochs": 1}).fit(two_tastes())
+    assert len(calls) == 1
+    CommunityRecommender(**SETTINGS | {"epochs": 2, "warmup_epochs": None}).fit(two_tastes())
+    CommunityRecommender(**SETTINGS | {"epochs": 2, "method": "graphsage"}).fit(two_tastes())
+    assert len(calls) == 1
+
+
+def test_many_items_are_trained_by_row_sparse_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gossamer.models.community import encoder
+
+    monkeypatch.setattr(encoder, "ROW_SPARSE_FROM", 5)
+    monkeypatch.setattr(training, "ROW_SPARSE_FROM", 5)
+    model = CommunityRecommender(**SETTINGS).fit(two_tastes())
+    assert isinstance(model.network_.neighbour_encoder.ids, torch.nn.Embedding)
+    assert model.network_.neighbour_encoder.ids.sparse
+    losses = [epoch["loss"] for epoch in model.history_["epochs"]]
+    assert losses[-1] < losses[0]
