@@ -25,7 +25,7 @@ def test_users_take_items_of_their_community() -> None:
 
 
 def test_strangers_have_no_true_community() -> None:
-    with pytest.raises(ValueError, match="users must be those of .*'planted-communities', got one called 'ann'"):
+    with pytest.raises(ValueError, match=r"users must be those of .*'planted-communities', got one called 'ann'"):
         true_communities(Vocabulary(["user-1-2", "ann"]))
     with pytest.raises(ValueError, match="num_communities must be an integer >= 1 and <= 60, got 61"):
         load_planted_communities(**SMALL | {"num_communities": 61})

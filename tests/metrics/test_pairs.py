@@ -51,6 +51,14 @@ def test_negatives_are_new_to_the_user_and_ten_for_each_target() -> None:
     )
 
 
+def test_negatives_of_a_cold_start_are_as_new_as_targets() -> None:
+    data = held_out(40, [[0, 1], [5]], [[2], [3]])
+    pairs = sample_pairs(data, 10, among_new=True)
+    _, items = pairs.data.pairs()
+    assert not {0, 1, 5} & set(items.tolist())
+    assert (~pairs.is_target).sum() == 20
+
+
 def test_who_has_nearly_everything_gets_what_is_left() -> None:
     pairs = sample_pairs(held_out(8, [[0, 1, 2], [0]], [[3, 4], [1]]), 10)
     users, items = pairs.data.pairs()

@@ -41,6 +41,20 @@ def test_all_users_of_all_folds_count_once(experiment: Experiment) -> None:
     assert difference == difference_to_reference(experiment, experiment.row("ease"), [*REFERENCE[::-1], *OURS[::-1]])
 
 
+def test_users_whom_every_seed_tests_count_once_by_their_mean(experiment: Experiment) -> None:
+    records = [
+        record("popularity", 0, 0.2, 0.4, held_out="all"),
+        record("popularity", 1, 0.0, 0.4, held_out="all"),
+        record("ease", 0, 0.5, 0.4, held_out="all"),
+        record("ease", 1, 0.5, 0.6, held_out="all"),
+    ]
+    difference = difference_to_reference(experiment, experiment.row("ease"), records)
+    assert difference is not None
+    # Differences of means .4 and .1: mean .25, deviations ±.15, error √(.045 / 2).
+    assert difference.mean == pytest.approx(0.25)
+    assert difference.standard_error == pytest.approx(0.15)
+
+
 @pytest.mark.parametrize(
     "records",
     [

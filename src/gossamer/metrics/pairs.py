@@ -22,9 +22,12 @@ class LabelledPairs:
     is_target: Bool[np.ndarray, " nnz"]
 
 
-def sample_pairs(held_out: HeldOut, num_negatives: int = 10, *, random_state: RandomState = 0) -> LabelledPairs:
+def sample_pairs(
+    held_out: HeldOut, num_negatives: int = 10, *, among_new: bool = False, random_state: RandomState = 0
+) -> LabelledPairs:
     """Return the targets and, for each, `num_negatives` items drawn uniformly that are neither in history nor target.
 
+    With `among_new`, negatives are items that nobody's history has: those that are as new as targets in a cold start.
     A user's negatives are different from each other, as pairs are; a user with fewer items left gets those. Equal
     held-out data and seeds give equal pairs, whatever the model.
     """
@@ -35,6 +38,9 @@ def sample_pairs(held_out: HeldOut, num_negatives: int = 10, *, random_state: Ra
     num_users, num_items = held_out.target.shape
     users, items = held_out.target.pairs()
     taken = np.concatenate([_keys(held_out.history), _keys(held_out.target)])
+    if among_new:
+        old = np.flatnonzero(held_out.history.item_counts)
+        taken = np.concatenate([taken, (np.arange(num_users)[:, None] * num_items + old).ravel()])
     taken = np.unique(taken)
     room = num_items - np.bincount(taken // num_items, minlength=num_users)
     wanted = np.minimum(num_negatives * held_out.target.user_counts, room)

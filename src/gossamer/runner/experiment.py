@@ -120,11 +120,11 @@ def _experiment(values: dict[str, Any], path: Path) -> Experiment:
     names = _check_list("names of rows", [row.name for row in rows])
     split = SplitSpec.from_json(values["split"])
     paired = PairedSpec.from_json(values["paired"], metrics, names) if "paired" in values else None
-    if paired is not None and len(seeds) > 1 and (split.kind != "user-folds" or split.seed is not None):
+    if paired is not None and len(seeds) > 1 and split.kind != "user-folds" and split.seed is None:
         # Somebody who is tested twice would count as two, and the standard error would be too small.
         raise ValueError(
-            "paired must come with a split that tests no user twice: one seed, or kind 'user-folds' without a seed of "
-            f"its own, got {split.as_json()} and {len(seeds)} seeds"
+            "paired must come with a split that tests no user twice: one seed, kind 'user-folds', or a seed of the "
+            f"split's own, by which all runs test the same users, got {split.as_json()} and {len(seeds)} seeds"
         )
     return Experiment(
         name,

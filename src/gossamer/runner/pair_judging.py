@@ -23,14 +23,19 @@ def pair_metrics(estimator: Any, held_out: HeldOut, valid: HeldOut | None) -> di
     Without validation data, a model's own threshold is used; a model without one is refused.
     """
     if valid is not None:
-        known = sample_pairs(valid, NUM_NEGATIVES, random_state=SEED)
+        known = sample_pairs(valid, NUM_NEGATIVES, among_new=is_cold_start(valid), random_state=SEED)
         threshold = best_threshold(pair_scores(estimator, known.data, valid.history), known.is_target)
     elif hasattr(estimator, "calibration_"):
         threshold = float(estimator.calibration_[2])
     else:
         raise ValueError("split must hold out validation data to choose the threshold of accuracy and f1 on, got none")
-    pairs = sample_pairs(held_out, NUM_NEGATIVES, random_state=SEED)
+    pairs = sample_pairs(held_out, NUM_NEGATIVES, among_new=is_cold_start(held_out), random_state=SEED)
     return judge_pairs(pair_scores(estimator, pairs.data, held_out.history), pairs.is_target, threshold)
+
+
+def is_cold_start(held_out: HeldOut) -> bool:
+    """Say whether all targets are items that no history has: then negatives must be as new, or age alone would tell."""
+    return not bool(held_out.history.item_counts[np.unique(held_out.target.indices)].any())
 
 
 def pair_scores(estimator: Any, pairs: Interactions, history: Interactions) -> Float[np.ndarray, " nnz"]:

@@ -15,19 +15,24 @@ from gossamer.runner.records import Record
 def difference_to_reference(experiment: Experiment, row: Row, records: Sequence[Record]) -> PairedDifference | None:
     """Return the mean over all users of all seeds of row − reference, with its paired standard error.
 
-    None wherever it would be a guess: for the reference itself, where a seed of either row has no values per user, and
-    where the two rows were judged on other users, histories or targets.
+    Where all seeds test the same users, a user counts once, by the mean over seeds. None wherever it would be a guess:
+    for the reference itself, where a seed of either row has no values per user, and where the two rows were judged on
+    other users, histories or targets.
     """
     if experiment.paired is None or row.name == experiment.paired.against:
         return None
     own, reference = (_by_seed(records, name) for name in (row.name, experiment.paired.against))
     pairs = [(own.get(seed), reference.get(seed)) for seed in experiment.seeds]
     ours, theirs = [], []
+    tested: set[str] = set()
     for mine, other in pairs:
         if mine is None or other is None or not _may_be_paired(mine, other, experiment.paired.metric):
             return None
         ours.append(mine.array())
         theirs.append(other.array())
+        tested.add(mine.held_out)
+    if len(tested) == 1:
+        return paired_difference(np.mean(ours, axis=0), np.mean(theirs, axis=0))
     return paired_difference(np.concatenate(ours), np.concatenate(theirs))
 
 

@@ -29,6 +29,7 @@ from gossamer.data.splits import (
     split_documents,
     split_given,
     split_global_time,
+    split_items,
     split_random,
     split_user_time,
     split_users,
@@ -51,6 +52,7 @@ COUNTING_OPTIONS = ("vocabulary", "max_terms", "min_documents", "pattern")
 _SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
     "random": split_random,
+    "items": split_items,
     "user-time": split_user_time,
 }
 

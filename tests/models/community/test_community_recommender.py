@@ -94,7 +94,7 @@ def test_any_module_may_embed_items() -> None:
         {"method": "features"},
         {"weighted": True, "half_life_days": 1.0, "num_neighbours": 3},
         {"loss": "logistic", "negatives": "popularity", "hidden_dim": 4},
-        {"num_candidates": 5, "by_time": False, "warmup_epochs": None},
+        {"num_candidates": 5, "by_time": False, "community_start": "orthonormal"},
     ],
 )
 def test_every_setting_trains_and_answers(settings: dict) -> None:

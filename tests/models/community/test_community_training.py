@@ -27,7 +27,7 @@ def test_communities_start_where_users_are_and_only_where_asked(monkeypatch: pyt
     monkeypatch.setattr(training, "start_communities", lambda *given: (calls.append(1), plain(*given))[1])
     CommunityRecommender(**SETTINGS | {"epochs": 2, "warmup_epochs": 1}).fit(two_tastes())
     assert len(calls) == 1
-    CommunityRecommender(**SETTINGS | {"epochs": 2, "warmup_epochs": None}).fit(two_tastes())
+    CommunityRecommender(**SETTINGS | {"epochs": 2, "community_start": "orthonormal"}).fit(two_tastes())
     CommunityRecommender(**SETTINGS | {"epochs": 2, "method": "graphsage"}).fit(two_tastes())
     assert len(calls) == 1
 

@@ -1,6 +1,7 @@
 """The door to all splits; each is seeded and leaks nothing of what is held out into training."""
 
 from gossamer.data.splits.documents import split_documents, split_given
+from gossamer.data.splits.items import split_items
 from gossamer.data.splits.random import split_random, split_rows
 from gossamer.data.splits.time import split_global_time, split_user_time
 from gossamer.data.splits.users import split_users, split_users_fold, split_users_folds
@@ -9,6 +10,7 @@ __all__ = [
     "split_documents",
     "split_given",
     "split_global_time",
+    "split_items",
     "split_random",
     "split_rows",
     "split_user_time",

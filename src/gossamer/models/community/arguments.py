@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
 
 NEGATIVES = ("uniform", "popularity")
+STARTS = ("kmeans", "orthonormal")
 INTEGERS = {  # and the least that each may be
     "embedding_dim": 2,
     "item_neighbours": 1,
@@ -24,9 +25,10 @@ INTEGERS = {  # and the least that each may be
     "num_candidates": 1,
     "num_negatives": 1,
     "batch_size": 1,
+    "warmup_epochs": 0,
     "epochs": 1,
 }
-OPTIONAL_INTEGERS = {"num_communities": 1, "num_neighbours": 1, "warmup_epochs": 0, "patience": 1}
+OPTIONAL_INTEGERS = {"num_communities": 1, "num_neighbours": 1, "patience": 1}
 CHOICES = {
     "method": tuple(PARTS),
     "aggregator": AGGREGATORS,
@@ -34,6 +36,7 @@ CHOICES = {
     "community_part": COMMUNITY_PARTS,
     "loss": LOSSES,
     "negatives": NEGATIVES,
+    "community_start": STARTS,
 }
 
 

@@ -35,8 +35,9 @@ class Drawing:
     by_time: bool
     recent_half_life: float | None
     item_neighbours: int
-    low: float = 0.0
+    low: float = 0.3
     high: float = 0.9
+    nothing: float = 0.05  # of users who are met without a history, so that new ones are nothing new
 
 
 class CommunityBatch:
@@ -113,7 +114,13 @@ class BatchMaker:
         drawing, edges = self.drawing, self.graph.user_items
         order = self.graph.time_order if drawing.by_time else None
         known = divide_rows(
-            edges.indptr, rows, seed=derive_seed(seed, "divide"), low=drawing.low, high=drawing.high, order=order
+            edges.indptr,
+            rows,
+            seed=derive_seed(seed, "divide"),
+            low=drawing.low,
+            high=drawing.high,
+            nothing=drawing.nothing,
+            order=order,
         )
         lengths = edges.indptr[rows + 1] - edges.indptr[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])

@@ -46,7 +46,7 @@ def nearest_items(
                 if size == count:
                     for start in range(size // 2 - 1, -1, -1):
                         sift_down(kept_scores, kept_items, start, size)
-            elif is_worse(kept_scores[0], kept_items[0], cosine, other)  # type: ignore[arg-type]:
+            elif is_worse(kept_scores[0], kept_items[0], float(cosine), other):
                 kept_scores[0], kept_items[0] = cosine, other
                 sift_down(kept_scores, kept_items, 0, size)
         order = np.argsort(kept_items[:size])

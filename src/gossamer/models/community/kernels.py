@@ -203,13 +203,14 @@ def draw_negatives(
 
 @numba.njit(cache=True, nogil=True)
 def divide_rows(
-    indptr: np.ndarray, order: np.ndarray, rows: np.ndarray, low: float, high: float, by_order: bool, seed: np.uint64,
-    is_input: np.ndarray,
+    indptr: np.ndarray, order: np.ndarray, rows: np.ndarray, low: float, high: float, nothing: float, by_order: bool,
+    seed: np.uint64, is_input: np.ndarray,
 ) -> None:  # fmt: skip
     """Mark which edges of each row are what is known; the others are to be predicted. Edges of rows come in turn.
 
-    A share between `low` and `high` is known: of a row's first edges in `order` (a rank within the row, by time), or of
-    its edges at random. At least one edge of a row is to be predicted.
+    Of a share `nothing` of rows nothing is known, of the others a share between `low` and `high`: of a row's first
+    edges in `order` (a rank within the row, by time), or of its edges at random. At least one edge of a row is to be
+    predicted.
     """
     done = 0
     for number in range(len(rows)):
@@ -218,7 +219,8 @@ def divide_rows(
         state = start_of_row(seed, number)
         state, bits = next_random(state)
         share = low + (high - low) * as_unit(bits)
-        wanted = min(int(share * degree + 0.5), degree - 1)
+        state, bits = next_random(state)
+        wanted = 0 if as_unit(bits) < nothing else min(int(share * degree + 0.5), degree - 1)
         if by_order:
             for place in range(degree):
                 is_input[done + place] = order[begin + place] < wanted

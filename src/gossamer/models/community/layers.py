@@ -74,9 +74,10 @@ class Aggregator(nn.Module):
 
 
 class SageLayer(nn.Module):
-    """h = σ(W concat(own, what neighbours say …)), of unit length (3.4, 3.5).
+    """h = σ(W concat(own, what neighbours say …)) / √D (3.4, 3.5).
 
-    σ is tanh, not the paper's sigmoid: embeddings that are all positive can hardly point away from each other.
+    σ is tanh, not the paper's sigmoid: embeddings that are all positive can hardly point away from each other. Dividing
+    by √D bounds the length by 1, where the paper makes it 1: length then says how much is known.
     """
 
     def __init__(self, width: int, num_kinds: int, dropout: float = 0.0) -> None:
@@ -87,4 +88,4 @@ class SageLayer(nn.Module):
     def forward(self, own: Float[Tensor, "B D"], *said: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         """Return the embeddings."""
         hidden = torch.tanh(self.joined(self.dropout(torch.cat([own, *said], dim=1))))
-        return functional.normalize(hidden, dim=1)
+        return hidden / hidden.shape[1] ** 0.5

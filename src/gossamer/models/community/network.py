@@ -90,8 +90,9 @@ class CommunityNetwork(nn.Module):
         self.alike = Aggregator(aggregator, width)
         self.user_layer = SageLayer(width, 2, dropout)
         self.item_layer = SageLayer(width, 2, 0.0)
-        self.item_skip = nn.Linear(width, width, bias=False)
         self.parts = nn.ModuleDict({part: nn.Linear(width, width, bias=False) for part in PARTS[method]})
+        for part in self.parts.values():
+            nn.init.eye_(part.weight)  # a random turn would have to be learned away first
         self.log_scale = nn.Parameter(torch.full((1,), 0.5 * math.log(width)))
         self.item_bias = nn.Parameter(torch.zeros(widths.num_items))
         self.stranger_bias = nn.Parameter(torch.zeros(1))
@@ -125,7 +126,7 @@ class CommunityNetwork(nn.Module):
         """Return f_d of (3.9): the cosine, or the paper's network with a value in [0, 1]."""
         space = self.community_space()
         if self.distance == "cosine":
-            return full @ functional.normalize(space, dim=1).T
+            return functional.normalize(full, dim=1) @ functional.normalize(space, dim=1).T
         hidden = torch.relu(self.user_distance(full)[:, None, :] + self.community_distance(space)[None, :, :])
         return torch.sigmoid(self.distance_score(hidden).squeeze(-1))
 
@@ -183,8 +184,8 @@ class CommunityNetwork(nn.Module):
         else:
             embedded = self.item_layer(own, self.audience(own, users, audience), self.alike(own, items, alike))
         bias = torch.where(ids >= 0, self.item_bias[ids.clamp(min=0)], self.stranger_bias)
-        # The layer is bounded; the skip lets items that matter much to few people lie far out.
-        return embedded + self.item_skip(own), bias + self.feature_bias(embedded).squeeze(-1)
+        # The layer is bounded; the embedding itself lets items that matter much to few people lie far out.
+        return embedded + own, bias + self.feature_bias(embedded).squeeze(-1)
 
     def score_all(
         self, vectors: Float[Tensor, "B D"], items: Float[Tensor, "C D"], bias: Float[Tensor, " C"]

@@ -62,7 +62,7 @@ def _known_as(model: CommunityRecommender, data: Interactions, history: Interact
 
 
 def _items_of(model: CommunityRecommender, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
-    """Return vectors and biases of the model's items, then of others in `data`, and the place of each item of `data`."""
+    """Return vectors and biases of the model's items, then of others in `data`, and the place of each of its items."""
     places = model.items_.find(data.items.ids).astype(np.int64)
     strange = np.flatnonzero(places < 0)
     if len(strange) == 0:

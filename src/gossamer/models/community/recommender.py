@@ -55,8 +55,8 @@ class CommunityRecommender(ItemRanker):
     (`by_time`); the others are predicted, from a graph without their edges. `loss` "softmax" tells them apart from
     `num_candidates` items or the whole catalogue, "logistic" (3.14) from `num_negatives` each, drawn by `negatives`.
     Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
-    later ones. Communities start at the centres of users after `warmup_epochs` (None: orthonormal at random, as in the
-    paper); `formation` is the weight of the penalty on communities that do not form.
+    later ones. Communities start at the centres of users after `warmup_epochs` (`community_start` "kmeans") or
+    orthonormal at random, as in the paper; `formation` is the weight of the penalty on communities that do not form.
 
     With validation data, the epoch with the best NDCG@100 is kept, training stops after `patience` epochs without a
     better one, and probabilities are calibrated on its targets. New users and items work from features and neighbours.
@@ -82,7 +82,8 @@ class CommunityRecommender(ItemRanker):
         community_part: str = "mixture",
         temperature: float = 0.1,
         formation: float = 0.1,
-        warmup_epochs: int | None = 1,
+        community_start: str = "kmeans",
+        warmup_epochs: int = 1,
         hidden_dim: int = 0,
         loss: str = "softmax",
         num_candidates: int = 5_000,
@@ -114,6 +115,7 @@ class CommunityRecommender(ItemRanker):
         self.community_part = community_part
         self.temperature = temperature
         self.formation = formation
+        self.community_start = community_start
         self.warmup_epochs = warmup_epochs
         self.hidden_dim = hidden_dim
         self.loss = loss
@@ -176,7 +178,7 @@ class CommunityRecommender(ItemRanker):
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
-            warmup_epochs=self.warmup_epochs,
+            warmup_epochs=self.warmup_epochs if self.community_start == "kmeans" else None,
             patience=self.patience,
             random_state=self.random_state,
             validate=None if validation is None else validate,

@@ -56,9 +56,8 @@ def running_sums(indptr: Int[np.ndarray, " N1"], weights: np.ndarray) -> Float64
         raise ValueError(f"weights must be finite and >= 0, got {weights.min()} … {weights.max()}")
     sums = np.cumsum(weights, dtype=np.float64)
     before = np.concatenate([[0.0], sums])[indptr[:-1]]
-    running: np.ndarray = sums - np.repeat(before, np.diff(indptr))
-    sums = np.maximum(running, 0)
-    return sums
+    running: np.ndarray = np.maximum(sums - np.repeat(before, np.diff(indptr)), 0)
+    return running
 
 
 def sample_negatives(
@@ -90,16 +89,19 @@ def divide_rows(
     seed: int,
     low: float,
     high: float,
+    nothing: float = 0.0,
     order: Int[np.ndarray, " Z"] | None = None,
 ) -> Bool[np.ndarray, " E"]:
     """Say of every edge of the rows, in turn, whether it is known (True) or to be predicted.
 
     Of each row a share between `low` and `high` is known, but never all: the first ones in `order` (ranks within rows,
-    by time), or any. A target is thus never among the neighbours it is predicted from.
+    by time), or any; of a share `nothing` of the rows, nothing. A target is never among the neighbours it is predicted
+    from.
     """
     check_real("low", low, at_least=0, at_most=1)
     check_real("high", high, at_least=low, at_most=1)
+    check_real("nothing", nothing, at_least=0, at_most=1)
     is_input = np.empty(int((indptr[rows + 1] - indptr[rows]).sum()), dtype=bool)
     ranks = NOTHING if order is None else order
-    divide_rows_into(indptr, ranks, rows, low, high, order is not None, np.uint64(seed), is_input)
+    divide_rows_into(indptr, ranks, rows, low, high, nothing, order is not None, np.uint64(seed), is_input)
     return is_input

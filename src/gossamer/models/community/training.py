@@ -57,7 +57,8 @@ def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
     neighbours = embed_neighbours(network, maker.items, len(maker.items))
     with judged(network):
         full = network.full_users(maker.users.take(torch.from_numpy(rows)), neighbours, history)
-    start = community_start(full.numpy(), network.widths.num_communities, generator)
+    unit = torch.nn.functional.normalize(full, dim=1).numpy()
+    start = community_start(unit, network.widths.num_communities, generator)
     network.space.copy_(torch.from_numpy(start))
 
 
