@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.models import catalogue
-from gossamer.models.community import CommunityRecommender
+from gossamer.models.community import CommunityRecommender, LightGCN
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE, Unigram
 from gossamer.models.discrete import (
     GumbelVAE,
@@ -169,6 +169,7 @@ CASES = [
     Case(SentenceVAE(prior="vsc", softmax="adaptive", refine_steps=1, patience=1, **SMALL_SENTENCES), two_topics),
     Case(SentenceProbe(vae=SMALL_SENTENCES | LOOSE_CODES, epochs=60, **SMALL_PROBE | {"batch_size": 36}), two_topics),
     Case(CommunityRecommender(**SMALL_COMMUNITIES)),
+    Case(LightGCN(embedding_dim=4, epochs=15, batch_size=12, learning_rate=0.05)),
     Case(CommunityRecommender(method="graphsage", loss="logistic", hidden_dim=4, **SMALL_COMMUNITIES)),
     Case(SentenceProbe(vae=SMALL_SENTENCES, end_to_end=True, epochs=15, **SMALL_PROBE), two_topics),
 ]
