@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_community import fitted, two_tastes
+from tiny_community import SETTINGS, fitted, two_tastes
 
 from gossamer.data.interactions import HeldOut
-from gossamer.models.community import pairs
-from gossamer.models.community.pairs import calibrate, user_offsets
+from gossamer.data.splits import split_items
+from gossamer.models.community import CommunityRecommender, pairs
+from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, user_offsets
 
 
 def test_offset_is_the_log_mean_over_what_the_user_does_not_have() -> None:
@@ -28,6 +29,15 @@ def test_many_items_are_represented_by_some(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pairs, "MOST_COMPARED", 5)
     offsets = user_offsets(model, model._vectors(model.embed(data)), data)
     assert np.isfinite(offsets).all()
+
+
+def test_new_items_are_judged_among_new_items() -> None:
+    data = two_tastes()
+    split = split_items(data, valid_share=0.2, test_share=0.2, random_state=3)
+    model = CommunityRecommender(**SETTINGS | {"epochs": 10, "id_dropout": 0.4}).fit(split.train, split.valid)
+    assert "roc_auc" in model.history_["epochs"][0]
+    assert are_targets_new(model, split.test)
+    assert judge_new_items(model, split.test)["roc_auc"] > 0.9, "features tell whom a new item is for"
 
 
 def test_probabilities_are_about_right_where_they_were_calibrated() -> None:

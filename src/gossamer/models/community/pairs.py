@@ -12,7 +12,7 @@ from torch import Tensor
 from gossamer.core.randomness import derive_seed
 from gossamer.core.topk import batch_rows
 from gossamer.data.interactions import HeldOut, Interactions
-from gossamer.metrics.pairs import best_threshold, sample_pairs
+from gossamer.metrics.pairs import best_threshold, roc_auc, sample_pairs
 from gossamer.models.community.calibration import fit_platt
 from gossamer.models.community.encoder import CodeTable
 from gossamer.models.community.inference import embed_items, judged
@@ -103,6 +103,19 @@ def user_offsets(
     return found
 
 
+def are_targets_new(model: CommunityRecommender, held_out: HeldOut) -> bool:
+    """Say whether no target is an item that the model knows, as where whole items are held out."""
+    target = held_out.target
+    known = model.items_.find(target.items.ids)[np.unique(target.indices)] >= 0
+    return not bool(known.any())
+
+
+def judge_new_items(model: CommunityRecommender, held_out: HeldOut) -> dict[str, float]:
+    """Return the ROC-AUC of targets among items that are as new."""
+    pairs = sample_pairs(held_out, model.num_negatives, among_new=True, random_state=0)
+    return {"roc_auc": roc_auc(model.score_pairs(pairs.data, held_out.history), pairs.is_target)}
+
+
 def calibrate(
     model: CommunityRecommender, data: Interactions, validation: HeldOut | None
 ) -> tuple[float, float, float]:
@@ -116,7 +129,8 @@ def calibrate(
     if len(rows) > MOST_CALIBRATED:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_CALIBRATED).astype(np.int64)]
     held_out = HeldOut(held_out.history[rows], held_out.target[rows])
-    pairs = sample_pairs(held_out, model.num_negatives, random_state=0)
+    is_cold = are_targets_new(model, held_out)
+    pairs = sample_pairs(held_out, model.num_negatives, among_new=is_cold, random_state=0)
     scores = model.score_pairs(pairs.data, held_out.history)
     slope, intercept = fit_platt(scores, pairs.is_target)
     probs = 1 / (1 + np.exp(-(slope * scores + intercept)))

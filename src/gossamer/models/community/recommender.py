@@ -32,7 +32,7 @@ from gossamer.models.community.neighbourhood import history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
 from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
-from gossamer.models.community.pairs import calibrate, score_pairs
+from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
 from gossamer.models.community.training import train_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
@@ -58,8 +58,9 @@ class CommunityRecommender(ItemRanker):
     later ones. Communities start at the centres of users after `warmup_epochs` (`community_start` "kmeans") or
     orthonormal at random, as in the paper; `formation` is the weight of the penalty on communities that do not form.
 
-    With validation data, the epoch with the best NDCG@100 is kept, training stops after `patience` epochs without a
-    better one, and probabilities are calibrated on its targets. New users and items work from features and neighbours.
+    With validation data, the epoch with the best NDCG@100 (ROC-AUC, if its targets are new items) is kept, training
+    stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
+    items work from features and neighbours.
     """
 
     def __init__(
@@ -166,11 +167,12 @@ class CommunityRecommender(ItemRanker):
         self.training_users_ = TrainingUsers.of(data, users, graph)
         training = Training(self.network_, self.loss, self.formation, self.id_dropout)
         judged_on = None if validation is None else _few(validation)
+        is_cold = judged_on is not None and are_targets_new(self, judged_on)
 
         def validate() -> dict[str, float]:
             assert judged_on is not None
             self._cache(items, users, graph)
-            return self.evaluate(judged_on)
+            return judge_new_items(self, judged_on) if is_cold else self.evaluate(judged_on)
 
         history = train_network(
             training,
@@ -182,6 +184,7 @@ class CommunityRecommender(ItemRanker):
             patience=self.patience,
             random_state=self.random_state,
             validate=None if validation is None else validate,
+            monitor="roc_auc" if is_cold else "ndcg@100",
             checkpoint=checkpoint,
             log=log,
         )

@@ -73,10 +73,11 @@ def train_network(
     patience: int | None,
     random_state: int | None,
     validate: Callable[[], Mapping[str, float]] | None,
+    monitor: str,
     checkpoint: Path | None,
     log: Path | None,
 ) -> History:
-    """Train by Adam; with `validate`, keep the epoch with the best NDCG@100."""
+    """Train by Adam; with `validate`, keep the epoch with the highest `monitor`."""
     has_start = warmup_epochs is not None and training.network.has_communities
     is_sparse = training.network.widths.num_items >= ROW_SPARSE_FROM
     if is_sparse:
@@ -96,7 +97,7 @@ def train_network(
         batches,
         epochs=epochs,
         validate=validate,
-        monitor="loss" if validate is None else "ndcg@100",
+        monitor="loss" if validate is None else monitor,
         mode="min" if validate is None else "max",
         patience=None if validate is None else patience,
         checkpoint=checkpoint,
