@@ -21,7 +21,7 @@ def test_planted_communities_are_found_with_their_number() -> None:
     data = load_planted_communities(
         num_users=600, num_items=200, num_communities=4, items_per_user=20, mixing=0.3, seed=1
     )
-    model = CommunityRecommender(embedding_dim=16, epochs=6, batch_size=100, learning_rate=0.01).fit(data)
+    model = CommunityRecommender(embedding_dim=16, epochs=10, batch_size=100, learning_rate=0.01).fit(data)
     assert model.num_communities_ == 4
     found = model.memberships().argmax(axis=1)
     assert adjusted_mutual_info_score(true_communities(data.users), found) > 0.9

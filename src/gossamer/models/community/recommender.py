@@ -55,8 +55,8 @@ class CommunityRecommender(ItemRanker):
     (`by_time`); the others are predicted, from a graph without their edges. `loss` "softmax" tells them apart from
     `num_candidates` items or the whole catalogue, "logistic" (3.14) from `num_negatives` each, drawn by `negatives`.
     Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
-    later ones. Communities start at the centres of users after `warmup_epochs` (`community_start` "kmeans") or
-    orthonormal at random, as in the paper; `formation` is the weight of the penalty on communities that do not form.
+    later ones. Communities start at the centres of users after `warmup_epochs`, fifty updates at least or half of all, (`community_start`
+    "kmeans") or orthonormal at random, as in the paper; `formation` is the weight of the penalty on communities that do not form.
 
     With validation data, the epoch with the best NDCG@100 (ROC-AUC, if its targets are new items) is kept, training
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
@@ -81,7 +81,7 @@ class CommunityRecommender(ItemRanker):
         by_time: bool = True,
         distance: str = "cosine",
         community_part: str = "mixture",
-        temperature: float = 0.1,
+        temperature: float = 0.05,
         formation: float = 0.1,
         community_start: str = "kmeans",
         warmup_epochs: int = 1,
@@ -95,8 +95,8 @@ class CommunityRecommender(ItemRanker):
         learning_rate: float = 3e-3,
         weight_decay: float = 0.0,
         batch_size: int = 256,
-        epochs: int = 15,
-        patience: int | None = 4,
+        epochs: int = 25,
+        patience: int | None = 5,
         random_state: int | None = 0,
     ) -> None:
         self.method = method

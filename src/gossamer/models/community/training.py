@@ -25,6 +25,7 @@ from gossamer.training.step import GradientStep
 
 CLIP_NORM = 5.0
 MOST_FOR_START = 20_000  # users whose embeddings are clustered
+FEWEST_UPDATES = 50  # before users are alike for a reason
 
 
 class CommunityStep(GradientStep):
@@ -62,6 +63,13 @@ def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
     network.space.copy_(torch.from_numpy(start))
 
 
+def _start_at(warmup_epochs: int, num_batches: int, epochs: int) -> int:
+    """Return the update before which communities start; few updates teach little, whatever an epoch is."""
+    if warmup_epochs == 0:
+        return 0
+    return min(max(warmup_epochs * num_batches, FEWEST_UPDATES), epochs * num_batches // 2)
+
+
 def train_network(
     training: Training,
     batches: CommunityBatches,
@@ -87,7 +95,7 @@ def train_network(
     step = CommunityStep(
         training,
         batches.maker,
-        warmup_epochs * batches.count(1) if has_start and warmup_epochs is not None else None,
+        _start_at(warmup_epochs, batches.count(1), epochs) if has_start and warmup_epochs is not None else None,
         optimiser,
         clip_norm=None if is_sparse else CLIP_NORM,
         random_state=random_state,
