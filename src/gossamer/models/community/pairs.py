@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_COMPARED = 4_096  # items that stand for the catalogue
 MOST_CALIBRATED = 2_000  # users
+PAIRS_AT_ONCE = 1 << 17
 
 
 def score_pairs(
@@ -39,10 +40,14 @@ def score_pairs(
         users, items = part.pairs()
         asking = model._vectors(model._embed(seen))
         rows = torch.from_numpy(users.astype(np.int64))
-        with judged(model.network_):
-            found = model.network_.score_pairs(asking, vectors, biases, rows, columns[items.astype(np.int64)])
+        places = columns[items.astype(np.int64)]
         first = int(data.indptr[start])
-        scores[first : first + part.nnz] = found.numpy() - user_offsets(model, asking, seen.history)[users]
+        for begin in range(0, part.nnz, PAIRS_AT_ONCE):
+            some = slice(begin, min(begin + PAIRS_AT_ONCE, part.nnz))
+            with judged(model.network_):
+                found = model.network_.score_pairs(asking, vectors, biases, rows[some], places[some])
+            scores[first + some.start : first + some.stop] = found.numpy()
+        scores[first : first + part.nnz] -= user_offsets(model, asking, seen.history)[users]
     return scores
 
 

@@ -55,8 +55,9 @@ class CommunityRecommender(ItemRanker):
     (`by_time`); the others are predicted, from a graph without their edges. `loss` "softmax" tells them apart from
     `num_candidates` items or the whole catalogue, "logistic" (3.14) from `num_negatives` each, drawn by `negatives`.
     Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
-    later ones. Communities start at the centres of users after `warmup_epochs`, fifty updates at least or half of all, (`community_start`
-    "kmeans") or orthonormal at random, as in the paper; `formation` is the weight of the penalty on communities that do not form.
+    later ones. With `community_start` "kmeans", communities start at the centres of users after `warmup_epochs` (fifty
+    updates at least, or half of all), with "orthonormal" at random, as in the paper; `formation` is the weight of the
+    penalty on communities that do not form.
 
     With validation data, the epoch with the best NDCG@100 (ROC-AUC, if its targets are new items) is kept, training
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
