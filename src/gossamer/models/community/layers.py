@@ -88,4 +88,5 @@ class SageLayer(nn.Module):
     def forward(self, own: Float[Tensor, "B D"], *said: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         """Return the embeddings."""
         hidden = torch.tanh(self.joined(self.dropout(torch.cat([own, *said], dim=1))))
-        return hidden / hidden.shape[1] ** 0.5
+        bounded: Tensor = hidden / hidden.shape[1] ** 0.5
+        return bounded

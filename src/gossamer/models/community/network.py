@@ -90,9 +90,7 @@ class CommunityNetwork(nn.Module):
         self.alike = Aggregator(aggregator, width)
         self.user_layer = SageLayer(width, 2, dropout)
         self.item_layer = SageLayer(width, 2, 0.0)
-        self.parts = nn.ModuleDict({part: nn.Linear(width, width, bias=False) for part in PARTS[method]})
-        for part in self.parts.values():
-            nn.init.eye_(part.weight)  # a random turn would have to be learned away first
+        self.parts = nn.ModuleDict({part: _turn(width) for part in PARTS[method]})
         self.log_scale = nn.Parameter(torch.full((1,), 0.5 * math.log(width)))
         self.item_bias = nn.Parameter(torch.zeros(widths.num_items))
         self.stranger_bias = nn.Parameter(torch.zeros(1))
@@ -212,3 +210,10 @@ class CommunityNetwork(nn.Module):
             hidden = torch.relu(self.user_hidden(vectors)[rows] + self.item_hidden(items)[columns])
             scores = scores + self.hidden_score(hidden).squeeze(-1)
         return scores
+
+
+def _turn(width: int) -> nn.Linear:
+    """Return a linear map that begins as the identity: a random turn would have to be learned away first."""
+    layer = nn.Linear(width, width, bias=False)
+    nn.init.eye_(layer.weight)
+    return layer

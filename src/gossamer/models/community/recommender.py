@@ -280,7 +280,8 @@ class CommunityRecommender(ItemRanker):
         """Users of whom nothing is known: no item, and no feature either."""
         codes = self.user_reader_.read(history.user_features, len(history))
         is_featureless = (np.diff(codes.offsets) == 0) & ~(codes.numbers != 0).any(axis=1)
-        return (history.user_counts == 0) & is_featureless
+        is_stranger: np.ndarray = (history.user_counts == 0) & is_featureless
+        return is_stranger
 
     def predict(self, data: Interactions, history: Interactions | None = None) -> Float[np.ndarray, " nnz"]:
         """Return P(user takes item) for every pair of `data`, if `num_negatives` of 1 + `num_negatives` are not taken.
