@@ -31,7 +31,7 @@ PARTS = {
     "features": ("full",),  # no graph at all: what popularity and features say
 }
 DISTANCES = ("cosine", "network")
-COMMUNITY_PARTS = ("mixture", "projection")
+COMMUNITY_PARTS = ("mixture", "projection", "both")
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class CommunityNetwork(nn.Module):
         space = self.community_space()
         within = project(full, community_basis(self.space))
         found["memberships"] = self.memberships(full)
-        is_mixture = self.community_part == "mixture"
-        found["community"] = mix_communities(found["memberships"], space) if is_mixture else within
+        mixture = mix_communities(found["memberships"], space)
+        found["community"] = {"mixture": mixture, "projection": within, "both": within + mixture}[self.community_part]
         found["individual"] = full - within
         return found
 
