@@ -156,7 +156,7 @@ class CommunityRecommender(ItemRanker):
         if item_embedding is not None:
             self.network_.neighbour_encoder.replace_ids(item_embedding, data.num_items)
         maker = BatchMaker(graph, users, items, self._drawing())
-        self.training_users_ = TrainingUsers.of(data, users, graph)
+        self.training_users_ = TrainingUsers.of(data, users, graph, bool(self.user_reader_.columns))
         training = Training(self.network_, self.loss, self.formation, self.id_dropout)
         judged_on = None if validation is None else _few(validation)
         is_cold = judged_on is not None and are_targets_new(self, judged_on)

@@ -45,12 +45,13 @@ class TrainingUsers:
     order: np.ndarray | None
     weights: np.ndarray | None
     codes: CodeTable
+    has_features: bool
 
     @classmethod
-    def of(cls, data: Interactions, codes: CodeTable, graph: BipartiteGraph) -> TrainingUsers:
+    def of(cls, data: Interactions, codes: CodeTable, graph: BipartiteGraph, has_features: bool) -> TrainingUsers:
         """Keep what is needed of training data to answer for its users."""
         order = None if graph.time_order is None else graph.time_order.astype(np.int64)
-        return cls(data.users, data.indptr, data.indices, order, graph.user_items.weights, codes)
+        return cls(data.users, data.indptr, data.indices, order, graph.user_items.weights, codes, has_features)
 
     def known(self, items: Vocabulary) -> Known:
         """Return all of them; ranks stand for times, which is all that is asked of times."""
@@ -72,13 +73,11 @@ class TrainingUsers:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of an artifact."""
-        found = {
-            "users.indptr": self.indptr,
-            "users.indices": self.indices,
-            "users.code_offsets": self.codes.offsets.numpy(),
-            "users.code_values": self.codes.values.numpy(),
-            "users.code_numbers": self.codes.numbers.numpy(),
-        }
+        found = {"users.indptr": self.indptr, "users.indices": self.indices}
+        if self.has_features:
+            found["users.code_offsets"] = self.codes.offsets.numpy()
+            found["users.code_values"] = self.codes.values.numpy()
+            found["users.code_numbers"] = self.codes.numbers.numpy()
         if self.order is not None:
             found["users.order"] = self.order
         if self.weights is not None:
@@ -92,9 +91,12 @@ class TrainingUsers:
         """Take back what an artifact holds, checked."""
         indptr = check_array(arrays, "users.indptr", np.int64, (len(users) + 1,))
         indices = check_array(arrays, "users.indices", np.int32, (None,))
-        offsets = check_array(arrays, "users.code_offsets", np.int64, (len(users) + 1,))
-        values = check_array(arrays, "users.code_values", np.int64, (None,))
-        numbers = check_array(arrays, "users.code_numbers", np.float32, (len(users), num_numbers))
+        offsets, values = np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        numbers = np.empty((len(users), 0), dtype=np.float32)
+        if num_values + num_numbers:
+            offsets = check_array(arrays, "users.code_offsets", np.int64, (len(users) + 1,))
+            values = check_array(arrays, "users.code_values", np.int64, (None,))
+            numbers = check_array(arrays, "users.code_numbers", np.float32, (len(users), num_numbers))
         for name, starts, entries, count in (
             ("users.indices", indptr, indices, num_items),
             ("users.code_values", offsets, values, num_values),
@@ -109,4 +111,4 @@ class TrainingUsers:
         if "users.weights" in arrays:
             weights = check_array(arrays, "users.weights", np.float32, (len(indices),))
         tensors = (torch.from_numpy(np.array(part)) for part in (offsets, values, numbers))
-        return cls(users, indptr, indices, order, weights, CodeTable(*tensors))
+        return cls(users, indptr, indices, order, weights, CodeTable(*tensors), num_values + num_numbers > 0)
