@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,8 +44,15 @@ def run(
     from gossamer.runner.compressing import compress_own, is_own
     from gossamer.runner.compressing_artifacts import compress_artifact
 
+    report: Any
     limits = {"macs": macs, "params": params, "bytes": bytes_, "milliseconds": milliseconds}
-    options = {"allocator": allocator, "scheme": scheme, "keep": keep, "only": only, "iterations": iterations}
+    options: dict[str, Any] = {
+        "allocator": allocator,
+        "scheme": scheme,
+        "keep": keep,
+        "only": only,
+        "iterations": iterations,
+    }
     if is_own(model):
         small = compress_own(model, data, out, limits={**limits, "of": of}, weights=weights, **options)
         report, drawing = small.compression_report, out / "layers.svg"
@@ -56,6 +63,6 @@ def run(
         settings = {**limits, "budget_of": of, **options}
         report, drawing = compress_artifact(model, out, settings=settings, data=data).report_, Path(f"{out}-layers.svg")
         after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"
-    write_svg(draw_layer_shares(report.table()[:-1]).svg, drawing)  # type: ignore[union-attr, operator]
+    write_svg(draw_layer_shares(report.table()[:-1]).svg, drawing)
     print_line(str(report))
     print_line(f"saved to {out}, {after}")

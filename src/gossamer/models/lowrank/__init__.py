@@ -4,6 +4,7 @@ from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
 from gossamer.models.lowrank.compression import ALLOCATORS, compress
 from gossamer.models.lowrank.language_model import CompressedLanguageModel
+from gossamer.models.lowrank.pruning import prune
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import SearchSettings
@@ -25,6 +26,7 @@ __all__ = [
     "SearchSettings",
     "compress",
     "load_compressed",
+    "prune",
     "recalibrate_",
     "save_compressed",
 ]

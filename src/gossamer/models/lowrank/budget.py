@@ -64,3 +64,22 @@ class Budget:
             limit = value * of[name] + (original[name] - of[name]) if value <= 1 and name in of else value
             found[name] = limit if name == "milliseconds" else float(np.floor(limit + 1e-9))
         return found
+
+
+def check_met(after: dict[str, float], limits: dict[str, float]) -> None:
+    """Say so where a network that was built costs more than was promised of it."""
+    for name in ("macs", "params", "bytes"):
+        if name in limits and after[name] > limits[name]:
+            raise ValueError(
+                f"budget {name} is exceeded, {after[name]:,.0f} of {limits[name]:,.0f}, because a weight is used "
+                "outside of the layer that holds it; name that layer in keep"
+            )
+
+
+def per_example(costs: dict[str, float], rows: int) -> dict[str, float]:
+    """Return costs of a batch of `rows` with the multiply-adds of one of them.
+
+    >>> per_example({"macs": 80.0, "params": 3.0}, 4)
+    {'macs': 20.0, 'params': 3.0}
+    """
+    return {name: value / rows if name == "macs" else value for name, value in costs.items() if name in COSTS}

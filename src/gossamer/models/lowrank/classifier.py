@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.lowrank.images import Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
+from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
@@ -40,9 +41,10 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `network` is "resnet20", "resnet32", "resnet56" or "nin" for images of 3 channels, or "mlp" with `hidden_dims` for
     anything. `weights` names a data set of trained weights, such as "cifar10-resnet20"; with None the network is
     trained first, for `epochs` at `learning_rate`. Then it is split (`keep`, `only`, `allocator`, `scheme`, `fitted`,
-    `recalibrate`: see `compress`; `budget_of` is the `of` of `Budget`) with `iterations` and `polish` of the search on
-    batches of `search_rows`, and fine-tuned for `fine_tune_epochs` at `fine_tune_rate`. Without any budget the network
-    stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics are taken.
+    `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
+    `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for `fine_tune_epochs` at
+    `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with. Images are augmented
+    wherever the network learns or its statistics are taken.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_choice("network", self.network, PREPARED)
         check_weights(self.weights)
         check_widths("hidden_dims", self.hidden_dims)
-        check_choice("scheme", self.scheme, SCHEMES)
+        check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
         check_bool("recalibrate", self.recalibrate)
         self._check_compression()
 
@@ -140,7 +142,11 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self._train(network, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
 
     def _options(self) -> dict[str, Any]:
-        return {"scheme": self.scheme, "recalibrate": self.recalibrate}
+        scheme = {} if self.scheme == PRUNE else {"scheme": self.scheme}
+        return {**scheme, "recalibrate": self.recalibrate}
+
+    def _compressor(self) -> Callable[..., nn.Module]:
+        return prune if self.scheme == PRUNE else super()._compressor()
 
     def _prepare_stored(self, network: nn.Module) -> None:
         drop_counters_(network)

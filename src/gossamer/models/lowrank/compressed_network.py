@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
-from gossamer.models.lowrank.assembly import split_like_
 from gossamer.models.lowrank.budget import COSTS, WHOLES, Budget
 from gossamer.models.lowrank.compression import ALLOCATORS
 from gossamer.models.lowrank.compression import compress as compress_network
 from gossamer.models.lowrank.report import CompressionReport
 from gossamer.models.lowrank.search import SearchSettings
+from gossamer.models.lowrank.storage import rebuilt_like_
 from gossamer.models.lowrank.timing import time_models
 from gossamer.models.stored_network import restore_network
 from gossamer.persistence import JSON, Persistent
@@ -57,6 +57,10 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
     def _options(self) -> dict[str, Any]:
         """Return what else `compress` is told."""
         return {}
+
+    def _compressor(self) -> Callable[..., nn.Module]:
+        """Return what compresses: `compress`, or a function that takes and returns the same."""
+        return compress_network
 
     def _check_compression(self) -> None:
         for name in COSTS:
@@ -110,7 +114,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             exact_gradients=self.exact_gradients,
             random_state=derive_seed(self.seed_, "search"),
         )
-        small = compress_network(
+        small = self._compressor()(
             self.network_,
             data=self._search_batches(data),
             budget=budget,
@@ -164,8 +168,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
         stored: Any = metadata["report"]
         self.report_ = None if stored is None else CompressionReport.from_json(stored)
         if self.report_ is not None:
-            ranks = {layer.names[0]: layer.rank for layer in self.report_.layers if layer.rank is not None}
-            network = split_like_(network, ranks, scheme=self.report_.scheme)
+            network = rebuilt_like_(network, self.report_)
         self._prepare_stored(network)
         restore_network(network, arrays)
         self.network_, self.seed_ = network, self._new_seed()

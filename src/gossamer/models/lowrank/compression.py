@@ -15,12 +15,11 @@ from torch.nn.utils.rnn import PackedSequence
 from gossamer.core.checks import check_bool, check_choice, check_int
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_, unroll_
 from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
-from gossamer.models.lowrank.budget import COSTS, Budget
+from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.counting import (
     batch_norms,
-    count_bytes,
+    count_costs,
     count_macs,
-    count_params,
     evaluating,
     observe_uses,
 )
@@ -98,14 +97,15 @@ def compress(
     True
     """
     began = time.perf_counter()
-    _check_arguments(model, budget, loss, allocator, scheme, fitted, recalibrate, calibration_batches)
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
+    check_choice("scheme", scheme, SCHEMES)
     source = BatchSource(data, needs_targets=allocator == COBLA)
     work = _prepare(model, source, scheme, keep, only)
-    original = _costs(work.model, work.example)
+    original = count_costs(work.model, work.example)
     if "milliseconds" in budget.names:
         original["milliseconds"] = time_models([model], work.example)[0]
     factors = _factors(work, source.first(calibration_batches) if fitted else [])
-    limits = budget.limits(_per_example(original, work.num_rows), _per_example(_open_costs(work), work.num_rows))
+    limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
     settings = search or SearchSettings()
@@ -127,12 +127,12 @@ def compress(
                 f"the fastest network found takes {after['milliseconds']:.3g}"
             )
         promised["milliseconds"] *= TIME_MARGIN * limits["milliseconds"] / after["milliseconds"]
-    _check_met(after, limits)
+    check_met(after, limits)
     report = CompressionReport(
         layers=tuple(_changes(work, allocation)),
-        before=_per_example(before, work.num_rows),
-        after=_per_example(after, work.num_rows),
-        limits=_per_example(limits, work.num_rows),
+        before=per_example(before, work.num_rows),
+        after=per_example(after, work.num_rows),
+        limits=per_example(limits, work.num_rows),
         allocator=allocator,
         scheme=scheme,
         fitted=fitted,
@@ -172,22 +172,21 @@ class _Work:
         return [site for site in self.all_sites if site.stays is None]
 
 
-def _check_arguments(
+def check_arguments(
     model: object,
     budget: object,
     loss: object,
     allocator: str,
-    scheme: str,
     fitted: bool,
     recalibrate: bool,
     calibration_batches: int,
 ) -> None:
+    """Check what `compress` and `prune` are both given."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be an nn.Module, got {type(model).__name__}")
     if not isinstance(budget, Budget):
         raise ValueError(f"budget must be a Budget, such as Budget(macs=0.5), got {budget!r}")
     check_choice("allocator", allocator, ALLOCATORS)
-    check_choice("scheme", scheme, SCHEMES)
     check_bool("fitted", fitted)
     check_bool("recalibrate", recalibrate)
     check_int("calibration_batches", calibration_batches, at_least=1)
@@ -287,15 +286,9 @@ def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tu
             assert masks is not None
             chosen[site] = factor.select(torch.from_numpy(kept), torch.from_numpy(masks))
     split_sites_(holder, chosen)
-    costs = _costs(holder.model, work.example)
+    costs = count_costs(holder.model, work.example)
     roll_up_(holder, originals)
     return holder.model, costs
-
-
-def _costs(model: nn.Module, example: Batch) -> dict[str, float]:
-    """Return what can be counted of a model's costs."""
-    counted = {"macs": count_macs(model, example), "params": count_params(model), "bytes": count_bytes(model)}
-    return {name: float(value) for name, value in counted.items()}
 
 
 def _open_costs(work: _Work) -> dict[str, float]:
@@ -305,15 +298,6 @@ def _open_costs(work: _Work) -> dict[str, float]:
         "params": float(sum(site.weight.numel() for site in work.sites)),
         "bytes": float(sum(site.weight.nbytes for site in work.sites)),
     }
-
-
-def _check_met(after: dict[str, float], limits: dict[str, float]) -> None:
-    for name in ("macs", "params", "bytes"):
-        if name in limits and after[name] > limits[name]:
-            raise ValueError(
-                f"budget {name} is exceeded, {after[name]:,.0f} of {limits[name]:,.0f}, because a weight is used "
-                "outside of the layer that holds it; name that layer in keep"
-            )
 
 
 def _changes(work: _Work, allocation: Allocation) -> list[LayerChange]:
@@ -339,7 +323,3 @@ def _changes(work: _Work, allocation: Allocation) -> list[LayerChange]:
             )
         )
     return changes
-
-
-def _per_example(costs: dict[str, float], rows: int) -> dict[str, float]:
-    return {name: value / rows if name == "macs" else value for name, value in costs.items() if name in COSTS}

@@ -37,6 +37,12 @@ def count_bytes(model: nn.Module) -> int:
     return sum(tensor.nbytes for tensor in [*model.parameters(), *model.buffers()])
 
 
+def count_costs(model: nn.Module, example: Batch) -> dict[str, float]:
+    """Return what can be counted of a model's costs; multiply-adds are those of the whole batch."""
+    counted = {"macs": count_macs(model, example), "params": count_params(model), "bytes": count_bytes(model)}
+    return {name: float(value) for name, value in counted.items()}
+
+
 @torch.no_grad()
 def observe_uses(model: nn.Module, sites: Iterable[Site], batch: Batch) -> list[Call]:
     """Note in every site how its weight is used on the batch, and return the calls in their order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,10 +14,8 @@ from gossamer.core.checks import check_int, check_real
 from gossamer.core.progress import progress_bar
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
-from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.problem import WHOLE, Problem
 from gossamer.models.lowrank.rounding import keep_triplets, round_ranks
-from gossamer.models.lowrank.sites import Site
 from gossamer.models.lowrank.sqp import Iteration, minimise_masks
 
 Loss = Callable[[Any, Any], Tensor]
@@ -68,6 +66,30 @@ def first_triplets(ranks: Sequence[int], problem: Problem) -> Allocation:
     return Allocation(list(ranks), kept, masks)
 
 
+class MaskedWeight(Protocol):
+    """A weight that masks change, and the form in which they do."""
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """The weight itself."""
+
+    def to_matrix(self, weight: Tensor) -> Tensor:
+        """Return the weight, or its gradient, in the form of `Masks`."""
+
+    def from_matrix(self, matrix: Tensor) -> Tensor:
+        """Undo `to_matrix`."""
+
+
+class Masks(Protocol):
+    """What masks do to a weight: the triplets of `Factors`, or the channels of pruning."""
+
+    def product(self, masks: Tensor) -> Tensor:
+        """Return the masked weight."""
+
+    def mask_gradient(self, gradient: Tensor) -> Tensor:
+        """Return the masks' gradient from the weight's."""
+
+
 class MaskedNetwork:
     """A network whose weights are Σ_j m_j P_j V_jᵀ: losses and gradients for masks, on dense weights.
 
@@ -78,8 +100,8 @@ class MaskedNetwork:
     def __init__(
         self,
         model: nn.Module,
-        sites: Sequence[Site],
-        factors: Sequence[Factors],
+        sites: Sequence[MaskedWeight],
+        factors: Sequence[Masks],
         loss: Loss,
         source: BatchSource,
         *,

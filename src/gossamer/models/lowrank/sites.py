@@ -90,17 +90,26 @@ def find_sites(
             site.modules[name] = module
             if isinstance(module, nn.Conv2d):
                 site.scheme = scheme
-    _check_patterns("keep", keep, known)
-    _check_patterns("only", only or (), known)
+    check_patterns("keep", keep, known)
+    check_patterns("only", only or (), known)
     for site in sites.values():
         site.stays = _reason_to_stay(site, keep, only)
     _mark_other_holders(model, sites)
     return list(sites.values())
 
 
+def matches(name: str, patterns: Collection[str]) -> bool:
+    """Say whether a layer's name is one of the patterns.
+
+    >>> matches("layers.0.conv", ["layers.*"])
+    True
+    """
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def _reason_to_stay(site: Site, keep: Collection[str], only: Collection[str] | None) -> str | None:
     for name, module in site.modules.items():
-        if any(fnmatchcase(name, pattern) for pattern in keep):
+        if matches(name, keep):
             return "kept by name"
         kind = next(kind for kind in KINDS if isinstance(module, kind))
         if type(module).forward is not kind.forward:
@@ -108,7 +117,7 @@ def _reason_to_stay(site: Site, keep: Collection[str], only: Collection[str] | N
         for option in ("max_norm", "scale_grad_by_freq", "sparse"):
             if getattr(module, option, None):
                 return f"has {option}"
-    if only is not None and not any(fnmatchcase(name, pattern) for name in site.modules for pattern in only):
+    if only is not None and not any(matches(name, only) for name in site.modules):
         return "not among those to split"
     kinds = {type(module) for module in site.modules.values()}
     if len(kinds) > 1 and any(isinstance(module, Convolution) for module in site.modules.values()):
@@ -127,7 +136,8 @@ def _mark_other_holders(model: nn.Module, sites: dict[int, Site]) -> None:
                 site.stays = f"{name or 'the model'} holds its weight, too"
 
 
-def _check_patterns(argument: str, patterns: Collection[str], known: list[str]) -> None:
+def check_patterns(argument: str, patterns: Collection[str], known: list[str]) -> None:
+    """Refuse a pattern that matches none of the `known` names."""
     if isinstance(patterns, str):
         raise ValueError(f"{argument} must be a list of patterns, got {patterns!r}")
     for pattern in patterns:

@@ -12,6 +12,8 @@ from torch import nn
 
 from gossamer.core.atomic import replacing_file
 from gossamer.models.lowrank.assembly import split_like_
+from gossamer.models.lowrank.channels import prune_like_
+from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.report import CompressionReport
 
 TENSORS, REPORT, TEXT = "model.safetensors", "report.json", "report.txt"
@@ -32,12 +34,20 @@ def save_compressed(small: nn.Module, path: str | os.PathLike[str]) -> None:
         temporary.write_text(f"{report}\n", encoding="utf-8")
 
 
+def rebuilt_like_(model: nn.Module, report: CompressionReport) -> nn.Module:
+    """Give a whole network the layers of the one that a report is about, zeros in those that changed, and return it."""
+    changed = [layer for layer in report.layers if layer.rank is not None]
+    if report.scheme == PRUNE:
+        return prune_like_(model, {layer.names: layer.rank for layer in changed if layer.rank is not None})
+    ranks = {layer.names[0]: layer.rank for layer in changed if layer.rank is not None}
+    return split_like_(model, ranks, scheme=report.scheme)
+
+
 def load_compressed(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module:
     """Return the compressed network of `path`; `model` is one like the original and is taken apart for it."""
     folder = Path(path)
     report = CompressionReport.from_json(json.loads((folder / REPORT).read_text(encoding="utf-8")))
-    ranks = {layer.names[0]: layer.rank for layer in report.layers if layer.rank is not None}
-    small = split_like_(model, ranks, scheme=report.scheme)
+    small = rebuilt_like_(model, report)
     try:
         load_model(small, folder / TENSORS)
     except (RuntimeError, SafetensorError) as error:

@@ -1,0 +1,220 @@
+"""Channel pruning by masking variables under the same budgets: the dissertation's future work (section 2.8)."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import nn
+
+from gossamer.core.checks import check_choice
+from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
+from gossamer.models.lowrank.budget import Budget, check_met, per_example
+from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_channels_, find_groups
+from gossamer.models.lowrank.compression import COBLA, RULES, check_arguments
+from gossamer.models.lowrank.counting import batch_norms, count_costs, evaluating, observe_uses
+from gossamer.models.lowrank.observing import Call, WatchWeights
+from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
+from gossamer.models.lowrank.recalibration import recalibrate_
+from gossamer.models.lowrank.report import CompressionReport, LayerChange
+from gossamer.models.lowrank.search import (
+    Allocation,
+    Loss,
+    MaskedNetwork,
+    SearchSettings,
+    allocate_cobla,
+    first_triplets,
+)
+from gossamer.models.lowrank.sites import find_sites
+from gossamer.models.lowrank.timing import time_models
+
+PRUNE = "prune"  # the scheme's name
+PRUNING_ALLOCATORS = (COBLA, "pos_cvx", "pos_greedy", "cptv", "uniform")  # the others look at singular values
+
+
+def prune(
+    model: nn.Module,
+    *,
+    data: Iterable[Any],
+    budget: Budget,
+    loss: Loss | None = None,
+    allocator: str = COBLA,
+    fitted: bool = True,
+    recalibrate: bool = True,
+    keep: Collection[str] = (),
+    only: Collection[str] | None = None,
+    calibration_batches: int = 8,
+    search: SearchSettings | None = None,
+) -> nn.Module:
+    """Return a copy of `model` with fewer channels between convolutions, within every limit of `budget`.
+
+    Channels are cut between two convolutions that nothing else sees, with a batch norm or channel-wise functions in
+    between: the inner channels of residual blocks, not those that shortcuts share. A channel's importance is the energy
+    that it brings to the second convolution, ‖w_c‖² times the mean square of its input where `fitted`. The allocator
+    "cobla" masks channels and searches as `compress` does; the others take the most important ones. Other arguments
+    as in `compress`; there are no milliseconds to promise.
+    """
+    began = time.perf_counter()
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
+    check_choice("allocator", allocator, PRUNING_ALLOCATORS)
+    if budget.milliseconds is not None:
+        raise ValueError(
+            f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
+        )
+    source = BatchSource(data, needs_targets=allocator == COBLA)
+    example = source[0]
+    work = copy.deepcopy(model)
+    groups = _open_groups(work, example, keep, only)
+    original, rows = count_costs(work, example), num_rows(example)
+    costs = _channel_costs(work, groups, example)
+    pairs = list(zip(groups, costs, strict=True))
+    whole = {name: float(sum(group.num_channels * cost[name] for group, cost in pairs)) for name in original}
+    limits = budget.limits(per_example(original, rows), per_example(whole, rows))
+    if "macs" in limits:
+        limits["macs"] = float(int(limits["macs"] * rows))
+    energies = _importance(work, groups, source.first(calibration_batches) if fitted else [])
+    problem = _problem(groups, energies, costs, original, whole, limits)
+    is_recalibrated = recalibrate and bool(batch_norms(work))
+    settings = search or SearchSettings()
+    allocation = _allocate(allocator, problem, work, groups, loss, source, settings, is_recalibrated)
+    _cut_(work, groups, allocation)
+    after = count_costs(work, example)
+    check_met(after, limits)
+    if is_recalibrated:
+        recalibrate_(work, source.first(calibration_batches))
+    original["milliseconds"], after["milliseconds"] = time_models([model, work], example)
+    report = CompressionReport(
+        layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
+        before=per_example(original, rows),
+        after=per_example(after, rows),
+        limits=per_example(limits, rows),
+        allocator=allocator,
+        scheme=PRUNE,
+        fitted=fitted,
+        recalibrated=is_recalibrated,
+        seconds=time.perf_counter() - began,
+        iterations=tuple(allocation.iterations),
+    )
+    work.compression_report = report  # type: ignore[assignment]
+    return work.train(model.training)
+
+
+def _open_groups(
+    model: nn.Module, example: Batch, keep: Collection[str], only: Collection[str] | None
+) -> list[ChannelGroup]:
+    groups = [group for group in find_groups(model, example, keep=keep, only=only) if group.stays is None]
+    if not groups:
+        raise ValueError(
+            "model must have two convolutions with channels that nothing else sees to be pruned, got none in "
+            f"{type(model).__name__}"
+        )
+    return groups
+
+
+def _channel_costs(model: nn.Module, groups: Sequence[ChannelGroup], example: Batch) -> list[dict[str, int]]:
+    """Return what one channel of each group costs; MACs are those of the whole example batch."""
+    sites = find_sites(model, scheme="channel")
+    observe_uses(model, sites, example)
+    macs = {site.first: sum(use.whole_macs for use in site.uses) for site in sites}
+    return [
+        {
+            "macs": (macs[group.first] + macs[group.second]) // group.num_channels,
+            "params": group.channel_params(),
+            "bytes": group.channel_bytes(),
+        }
+        for group in groups
+    ]
+
+
+@torch.no_grad()
+def _importance(model: nn.Module, groups: Sequence[ChannelGroup], batches: Sequence[Batch]) -> list[np.ndarray]:
+    """Return each channel's energy in falling order, and set the groups' orders."""
+    weights = {id(group.weight): group for group in groups}
+    squares = {group: torch.zeros(group.num_channels, dtype=torch.float64) for group in groups}
+
+    def see(call: Call) -> None:
+        squares[weights[id(call.site.weight)]] += call.inputs.double().square().mean(dim=(0, 2, 3))
+
+    watched = [site for site in find_sites(model, scheme="channel") if id(site.weight) in weights]
+    with evaluating(model), WatchWeights(watched, see):
+        for batch in batches:
+            model(*batch[0])
+    found = []
+    for group in groups:
+        energies = group.weight.double().square().sum(dim=(0, 2, 3))
+        before = squares[group] if batches else group.first.weight.double().square().sum(dim=(1, 2, 3))
+        energies = energies * before
+        group.order = np.argsort(-energies.numpy(), kind="stable")
+        found.append(np.maximum(energies.numpy()[group.order], 1e-300))
+    return found
+
+
+def _problem(
+    groups: Sequence[ChannelGroup],
+    energies: Sequence[Float[np.ndarray, " C"]],
+    costs: Sequence[Mapping[str, int]],
+    original: Mapping[str, float],
+    whole: Mapping[str, float],
+    limits: Mapping[str, float],
+) -> Problem:
+    names = tuple(limits)
+    layers = []
+    for group, energy, cost in zip(groups, energies, costs, strict=True):
+        numbers = np.concatenate([[group.num_channels], np.arange(1, group.num_channels + 1)]).astype(np.float64)
+        table = np.stack([cost[name] * numbers for name in names], axis=1)
+        layers.append(LayerChoices(next(iter(group.modules)), energy, table, (group.num_channels, group.num_channels)))
+    fixed = np.array([original[name] - whole[name] for name in names])
+    problem = Problem(tuple(layers), fixed, np.array([limits[name] for name in names]), names)
+    problem.check_reachable()
+    return problem
+
+
+def _allocate(
+    allocator: str,
+    problem: Problem,
+    model: nn.Module,
+    groups: Sequence[ChannelGroup],
+    loss: Loss | None,
+    source: BatchSource,
+    settings: SearchSettings,
+    batch_statistics: bool,
+) -> Allocation:
+    if allocator != COBLA:
+        return first_triplets(RULES[allocator](problem), problem)
+    assert loss is not None
+    # All channels cost what the whole layer costs, so that unlike a low rank "whole" can be searched, too.
+    start = [
+        layer.rank if rank == WHOLE else rank
+        for layer, rank in zip(problem.layers, RULES["pos_cvx"](problem), strict=True)
+    ]
+    masks = [ChannelMasks(group.weight, group.order) for group in groups]
+    network = MaskedNetwork(model, groups, masks, loss, source, batch_statistics=batch_statistics)
+    return allocate_cobla(network, problem, start, settings)
+
+
+def _cut_(model: nn.Module, groups: Sequence[ChannelGroup], allocation: Allocation) -> None:
+    for group, kept, masks in zip(groups, allocation.kept, allocation.masks, strict=True):
+        if kept is not None:
+            assert masks is not None
+            places = np.argsort(group.order[kept])  # channels stay in their old order
+            cut_channels_(model, group, group.order[kept][places], masks[kept][places])
+
+
+def _change(group: ChannelGroup, cost: Mapping[str, int], kept: np.ndarray | None, rows: int) -> LayerChange:
+    number = group.num_channels if kept is None else len(kept)
+    return LayerChange(
+        names=tuple(group.modules),
+        kind="channels",
+        shape=tuple(group.weight.shape),
+        rank=None if number == group.num_channels else number,
+        full_rank=group.num_channels,
+        macs_before=group.num_channels * cost["macs"] // rows,
+        macs_after=number * cost["macs"] // rows,
+        params_before=group.num_channels * cost["params"],
+        params_after=number * cost["params"],
+    )
