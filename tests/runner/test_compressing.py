@@ -75,6 +75,26 @@ def test_what_is_no_module_and_weights_that_do_not_fit(network: str, tmp_path: P
         compress_own(f"{network}:build", **arguments, weights=tmp_path / "no.safetensors")
 
 
+CONVOLUTIONS = """
+import torch
+from torch import nn
+
+def build():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 3, 3))
+
+def batches():
+    return [(torch.randn(2, 3, 6, 6), None)]
+"""
+
+
+def test_channels_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(CONVOLUTIONS)
+    words = (f"{path}:build", f"{path}:batches", tmp_path / "small")
+    small = compress_own(*words, limits={"macs": 0.5}, scheme="prune", allocator="uniform")
+    assert small[0].out_channels == 4
+
+
 def test_what_is_a_function_and_what_a_directory(network: str, tmp_path: Path) -> None:
     assert is_own(f"{network}:build")
     assert not is_own(str(tmp_path))

@@ -32,7 +32,9 @@ def run(
     milliseconds: Annotated[float | None, typer.Option(help="Measured time of a batch: a share, or above 1.")] = None,
     of: Annotated[str | None, typer.Option(help="What shares are of: model, or layers that may be split.")] = None,
     allocator: Annotated[str | None, typer.Option(help="cobla (default), pos_cvx, pos_greedy, cptv, vbmf …")] = None,
-    scheme: Annotated[str | None, typer.Option(help="How convolutions are split: spatial (default), channel.")] = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="Split convolutions: spatial (default), channel; or prune them.")
+    ] = None,
     keep: Annotated[list[str] | None, typer.Option(help="Layers that stay whole, by pattern.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Layers that may be split, by pattern.")] = None,
     iterations: Annotated[int | None, typer.Option(help="SQP iterations of the search.")] = None,

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
 
-from gossamer.models.lowrank import Budget, SearchSettings, compress, save_compressed
+from gossamer.models.lowrank import Budget, SearchSettings, compress, prune, save_compressed
+from gossamer.models.lowrank.pruning import PRUNE
 
 
 def is_own(model: str) -> bool:
@@ -57,7 +58,12 @@ def compress_own(
     loss = getattr(module, "loss", functional.cross_entropy)
     search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
     said = {name: value for name, value in options.items() if value is not None}
-    small = compress(model, data=find_function(data)(), budget=budget, loss=loss, search=search, **said)
+    cuts = said.get("scheme") == PRUNE
+    if cuts:
+        del said["scheme"]
+    small = (prune if cuts else compress)(
+        model, data=find_function(data)(), budget=budget, loss=loss, search=search, **said
+    )
     save_compressed(small, out)
     return small
 

@@ -67,7 +67,7 @@ class ChannelGroup:
     @property
     def weight(self) -> nn.Parameter:
         """The weight that masks are multiplied to."""
-        return self.second.weight
+        return self.second.weight  # type: ignore[return-value]
 
     def to_matrix(self, weight: Tensor) -> Tensor:
         """Return the weight as it is: masks need no matrix here."""
