@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,21 @@ from tiny_community import SETTINGS, two_tastes
 from gossamer.models.community import CommunityRecommender, training
 
 
-def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path) -> None:
-    data = two_tastes()
-    whole = CommunityRecommender(**SETTINGS | {"epochs": 3}).fit(data)
-    CommunityRecommender(**SETTINGS | {"epochs": 1}).fit(data, checkpoint=tmp_path / "run")
-    resumed = CommunityRecommender(**SETTINGS | {"epochs": 3}).fit(data, checkpoint=tmp_path / "run")
+def test_an_interrupted_run_ends_with_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, settings = two_tastes(), SETTINGS | {"epochs": 3}
+    whole = CommunityRecommender(**settings).fit(data)
+    plain = training.CommunityStep.__call__
+
+    def interrupted(step: Any, batch: Any, weight: float) -> Any:
+        if step.num_updates == 5:
+            raise KeyboardInterrupt
+        return plain(step, batch, weight)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training.CommunityStep, "__call__", interrupted)
+        CommunityRecommender(**settings).fit(data, checkpoint=tmp_path / "run")
+    assert (tmp_path / "run").exists()
+    resumed = CommunityRecommender(**settings).fit(data, checkpoint=tmp_path / "run")
     for name, array in whole.learned_arrays().items():
         np.testing.assert_array_equal(array, resumed.learned_arrays()[name], err_msg=name)
 
