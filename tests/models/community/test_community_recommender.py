@@ -32,7 +32,7 @@ def test_planted_communities_are_found_with_their_number() -> None:
 def test_users_without_history_are_known_by_their_features() -> None:
     data = two_tastes()
     nobody = data.keep(np.zeros(data.nnz, dtype=bool))[:2]
-    answer = fitted(epochs=20).recommend(nobody, n=4)
+    answer = fitted(epochs=25).recommend(nobody, n=4)
     assert (answer.items[0] < 6).all(), "the first likes the first half, as the feature says"
     assert (answer.items[1] >= 6).all()
 

@@ -57,8 +57,8 @@ class CommunityRecommender(ItemRanker):
     Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
     later ones. With `community_start` "kmeans", communities start at the centres of users after `warmup_epochs` (fifty
     updates at least, or half of all), with "orthonormal" at random, as in the paper; `formation` is the weight of the
-    penalty on communities that do not form. `community_part` is what the classifier is given of them: the "projection"
-    e^(P), the "mixture" e^(C), or "both" added.
+    penalty on communities that do not form. `community_part` is what the classifier is given of them: the "mixture"
+    e^(C), the "projection" e^(P), or "both" added.
 
     With validation data, the epoch with the best NDCG@100 (ROC-AUC, if its targets are new items) is kept, training
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
@@ -82,7 +82,7 @@ class CommunityRecommender(ItemRanker):
         recent_half_life: float | None = 10.0,
         by_time: bool = True,
         distance: str = "cosine",
-        community_part: str = "projection",
+        community_part: str = "mixture",
         temperature: float = 0.05,
         formation: float = 0.1,
         community_start: str = "kmeans",
