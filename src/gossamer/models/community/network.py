@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -172,15 +172,19 @@ class CommunityNetwork(nn.Module):
         users: Float[Tensor, "m D"],
         alike: Neighbours,
         items: Float[Tensor, "n D"],
+        is_alone: Bool[Tensor, " C"] | None = None,
     ) -> tuple[Float[Tensor, "C D"], Float[Tensor, " C"]]:
         """Return e_i and b_i of items from their own embedding, the users who have them, and items that are alike.
 
-        `audience` numbers rows of `users`, `alike` rows of `items`, as neighbours see them (3.6–3.8).
+        `audience` numbers rows of `users`, `alike` rows of `items`, as neighbours see them (3.6–3.8); items that are
+        `is_alone` are treated as if they had neither, as new ones have not.
         """
-        if self.method == "features":
-            embedded = self.item_layer(own, torch.zeros_like(own), torch.zeros_like(own))
-        else:
-            embedded = self.item_layer(own, self.audience(own, users, audience), self.alike(own, items, alike))
+        said, like = torch.zeros_like(own), torch.zeros_like(own)
+        if self.method != "features":
+            said, like = self.audience(own, users, audience), self.alike(own, items, alike)
+        if is_alone is not None:
+            said, like = (torch.where(is_alone[:, None], 0.0, given) for given in (said, like))
+        embedded = self.item_layer(own, said, like)
         bias = torch.where(ids >= 0, self.item_bias[ids.clamp(min=0)], self.stranger_bias)
         # The layer is bounded; the embedding itself lets items that matter much to few people lie far out.
         return embedded + own, bias + self.feature_bias(embedded).squeeze(-1)

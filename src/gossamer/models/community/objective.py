@@ -46,7 +46,8 @@ def pair_logistic(targets: Float[Tensor, " T"], negatives: Float[Tensor, "T n"],
 class Training(nn.Module):
     """The network as the loop calls it: a batch in, named means out.
 
-    An item is hidden behind its features with probability `id_dropout`, so that new items are nothing new.
+    An item is hidden behind its features with probability `id_dropout`, and half of the hidden ones lose their
+    neighbours, too, so that new items, with neighbours or without, are nothing new.
     """
 
     def __init__(self, network: CommunityNetwork, loss: str, formation: float, id_dropout: float = 0.0) -> None:
@@ -66,6 +67,7 @@ class Training(nn.Module):
         parts = network.user_parts(full)
         vectors = network.user_vectors(parts)
         ids = self._named(batch.item_ids)
+        is_alone = (ids < 0) & (torch.rand(ids.shape) < 0.5) if self.training and self.id_dropout else None
         items, bias = network.item_vectors(
             network.target_encoder(batch.item_codes, ids),
             ids,
@@ -73,6 +75,7 @@ class Training(nn.Module):
             network.user_encoder(batch.audience_codes),
             batch.alike,
             network.neighbour_encoder(batch.alike_codes, batch.alike_ids),
+            is_alone,
         )
         targets = network.score_pairs(vectors, items, bias, batch.target_rows, batch.target_columns)
         if self.loss == "softmax":
