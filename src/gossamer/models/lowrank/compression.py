@@ -108,12 +108,11 @@ def compress(
     limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
-    settings = search or SearchSettings()
     is_recalibrated = recalibrate and bool(batch_norms(work.model))
     promised = dict(limits)
     for attempt in range(TIME_ATTEMPTS):
         problem = make_problem(work.sites, factors, original, promised, work.calls)
-        allocation = _allocate(allocator, problem, work, factors, loss, source, settings, is_recalibrated)
+        allocation = _allocate(allocator, problem, work, factors, loss, source, search, is_recalibrated)
         small, after = _assemble(work, factors, allocation)
         if is_recalibrated:
             recalibrate_(small, source.first(calibration_batches))
@@ -262,7 +261,7 @@ def _allocate(
     factors: list[Factors],
     loss: Loss | None,
     source: BatchSource,
-    settings: SearchSettings,
+    search: SearchSettings | None,
     batch_statistics: bool,
 ) -> Allocation:
     if allocator != COBLA:
@@ -270,7 +269,7 @@ def _allocate(
     assert loss is not None
     start = allocate_exactly(problem)
     network = MaskedNetwork(work.model, work.sites, factors, loss, source, batch_statistics=batch_statistics)
-    return allocate_cobla(network, problem, start, settings)
+    return allocate_cobla(network, problem, start, search or SearchSettings())
 
 
 def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:

@@ -27,7 +27,7 @@ from gossamer.persistence import JSON, check_names
 
 FEWEST_WORDS = 3  # a piece of one word with the word before it and the word after it
 TRAINED_BY = (  # all settings on which the whole network depends
-    *("embedding_dim", "hidden_dim", "num_layers", "tied", "dropout", "word_dropout"),
+    *("embedding_dim", "hidden_dim", "num_layers", "tied", "dropout"),
     *("num_samples", "num_steps", "epochs", "learning_rate", "batch_size", "random_state"),
 )
 
@@ -54,7 +54,6 @@ class CompressedLanguageModel(CompressedNetwork):
         num_layers: int = 2,
         tied: bool = True,
         dropout: float = 0.2,
-        word_dropout: float = 0.0,
         num_samples: int | None = 1000,
         num_steps: int = 35,
         epochs: int = 2,
@@ -84,7 +83,6 @@ class CompressedLanguageModel(CompressedNetwork):
         self.num_layers = num_layers
         self.tied = tied
         self.dropout = dropout
-        self.word_dropout = word_dropout
         self.num_samples = num_samples
         self.num_steps = num_steps
         self.epochs = epochs
@@ -113,8 +111,7 @@ class CompressedLanguageModel(CompressedNetwork):
         for name in ("embedding_dim", "hidden_dim", "num_layers", "num_steps"):
             check_int(name, getattr(self, name), at_least=1)
         check_bool("tied", self.tied)
-        for name in ("dropout", "word_dropout"):
-            check_real(name, getattr(self, name), at_least=0, below=1)
+        check_real("dropout", self.dropout, at_least=0, below=1)
         if self.num_samples is not None:
             check_int("num_samples", self.num_samples, at_least=1)
         check_folder("base", self.base)
@@ -154,7 +151,6 @@ class CompressedLanguageModel(CompressedNetwork):
             hidden_dim=self.hidden_dim,
             num_layers=self.num_layers,
             dropout=self.dropout,
-            word_dropout=self.word_dropout,
             tied=self.tied,
         )
 
