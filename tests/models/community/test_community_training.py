@@ -54,3 +54,5 @@ def test_many_items_are_trained_by_row_sparse_gradients(monkeypatch: pytest.Monk
     assert model.network_.neighbour_encoder.ids.sparse
     losses = [epoch["loss"] for epoch in model.history_["epochs"]]
     assert losses[-1] < losses[0]
+    with pytest.raises(ValueError, match=r"weight_decay must be 0 with 5 items or more.*got 0.1; use dropout"):
+        CommunityRecommender(**SETTINGS | {"weight_decay": 0.1}).fit(two_tastes())

@@ -88,6 +88,11 @@ def train_network(
     """Train by Adam; with `validate`, keep the epoch with the highest `monitor`."""
     has_start = warmup_epochs is not None and training.network.has_communities
     is_sparse = training.network.widths.num_items >= ROW_SPARSE_FROM
+    if is_sparse and weight_decay:
+        raise ValueError(
+            f"weight_decay must be 0 with {ROW_SPARSE_FROM:,} items or more, whose gradients are row-sparse, got "
+            f"{weight_decay}; use dropout"
+        )
     if is_sparse:
         optimiser: Optimizer = ProximalAdam(training.parameters(), lr=learning_rate)
     else:
