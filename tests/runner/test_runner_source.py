@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import datasets
-from gossamer.data import Counts, Interactions, Parts, Sentences
+from gossamer.data import Counts, Interactions, LabelledArrays, Parts, Sentences
 from gossamer.data.text import build_sentences
 from gossamer.datasets import catalogue
 from gossamer.datasets.dataset import Dataset
@@ -125,9 +125,21 @@ def test_documents_of_a_file(documents_file: Path) -> None:
     with pytest.raises(ValueError, match="a file of sentences has no option 'max_word'"):
         open_data(DataSpec(str(documents_file), {"form": "sentences", "max_word": 2}))
     with pytest.raises(
-        ValueError, match="form must be one of 'interactions', 'sentences', 'counts', 'sequences', got 'arrays'"
+        ValueError, match="form must be one of 'interactions', 'sentences', 'counts', 'sequences', 'arra"
     ):
-        open_data(DataSpec(str(documents_file), {"form": "arrays"}))
+        open_data(DataSpec(str(documents_file), {"form": "tables"}))
+
+
+def test_rows_of_numbers_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "moods.csv"
+    path.write_text("x,sad\n1,0\n2,1\n")
+    data = open_data(DataSpec(str(path), {"form": "arrays", "labels": "sad"}))
+    assert isinstance(data, LabelledArrays)
+    assert data.target_names == ("sad",)
+    with pytest.raises(ValueError, match="a file of arrays has no option 'label'"):
+        open_data(DataSpec(str(path), {"form": "arrays", "label": "sad"}))
+    with pytest.raises(ValueError, match=r"columns must be left out for a file of arrays, got \{'label': 'sad'\}"):
+        open_data(DataSpec(str(path), {"form": "arrays"}, {"label": "sad"}))
 
 
 def published(**parts: list[str]) -> Dataset:
