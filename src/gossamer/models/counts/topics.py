@@ -1,7 +1,7 @@
 """What the latent directions of a count model are about: the terms they raise and lower, the documents that use them.
 
-Directions are read off the decoder's Jacobian at z = 0, ∂ log p / ∂z, after a rotation (`varimax`) that makes each of them
-change few terms much: the axes that training left are no better than any others. The end with the longer tail of
+Directions are read off the decoder's Jacobian at z = 0, ∂ log p / ∂z, after a rotation (`varimax`) that makes each of
+them change few terms much: the axes that training left are no better than any others. The end with the longer tail of
 changes counts as the one that is raised: that is the topic, and the other end is mostly what is not about it.
 """
 
