@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.core.topk import batch_rows, top_n
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
@@ -64,6 +65,18 @@ class CommunityRecommender(ItemRanker):
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
     items work from features and neighbours.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "embedding_dim": Integer(16, 128, log=True),
+            "temperature": Real(0.01, 0.5, log=True),
+            "formation": Real(0.01, 1, log=True),
+            "dropout": Real(0, 0.6),
+            "id_dropout": Real(0, 0.3),
+            "learning_rate": Real(0.0005, 0.02, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from jaxtyping import Float
 from torch import Tensor
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.counts.autoencoder import HIDDEN_ACTIVATIONS, CDAEObjective, DenoisingAutoencoder
 from gossamer.models.counts.batch import CountBatch
@@ -34,6 +35,18 @@ class CDAE(NetworkRanker):
     """
 
     network_: DenoisingAutoencoder
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "hidden_dim": Integer(32, 400, log=True),
+            "corruption": Real(0.1, 0.8),
+            "num_negatives": Real(1, 20, log=True),
+            "l2": Real(0.0001, 0.1, log=True),
+            "learning_rate": Real(0.0002, 0.01, log=True),
+        },
+        fixed={"patience": 20},
+    )
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.counts import Counts
 from gossamer.data.vocabulary import Vocabulary
@@ -64,6 +65,19 @@ class CountVAE(CountModel):
     """
 
     history_: JSON
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "perplexity_document_refined",
+        {
+            "latent_dim": Integer(10, 200, log=True),
+            "decoder_dims": Choice(([], [100], [400])),
+            "encoder_dims": Choice(([100], [400], [400, 400])),
+            "annealing_epochs": Integer(0, 50),
+            "dropout": Real(0, 0.5),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 10},
+    )
 
     def __init__(
         self,

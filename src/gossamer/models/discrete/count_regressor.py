@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.core.topk import batch_rows
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.batching import Batches
@@ -61,6 +62,17 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
     With validation data the epoch with the lowest squared error is kept, and training stops after `patience` epochs
     without a lower one. Observations in which nothing appears are rows like others: all gates closed.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "hidden_dims": Choice(([64, 32], [128, 64], [256, 128])),
+            "dropout": Real(0, 0.5),
+            "learning_rate": Real(0.0005, 0.01, log=True),
+            "weight_decay": Real(1e-6, 1e-2, log=True),
+        },
+        fixed={"patience": 5},
+    )
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float32
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.item_ranker import ItemRanker, values_of
@@ -38,6 +39,15 @@ class ALS(ItemRanker):
     `patience` epochs without a better one. Users are not stored: their factors are solved from the history, to
     single precision, when items are recommended, which is the same for users of the training data and for new ones.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "num_factors": Integer(8, 256, log=True),
+            "unobserved_weight": Real(0.005, 1, log=True),
+            "regularization": Real(0.0001, 1, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import evaluate_ratings
@@ -33,6 +34,15 @@ class BiasedMF(Persistent, BaseEstimator):
     mse is kept, and training stops after `patience` epochs without a lower one. Users and items that were not in the
     training data get what is known of the pair: the mean and the other's bias.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "num_factors": Integer(2, 64, log=True),
+            "regularization": Real(0.01, 0.5, log=True),
+            "bias_regularization": Real(0.5, 50, log=True),
+        },
+    )
 
     def __init__(
         self,

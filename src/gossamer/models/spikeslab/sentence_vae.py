@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
@@ -56,6 +57,19 @@ class SentenceVAE(SentenceModel):
     `pretrained` "minilm" reads sentences by a fixed transformer, all-MiniLM-L6-v2, in place of a GRU that is trained
     (extra `[bert]`; its weights come with the package and are no part of the artifact).
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "elbo",
+        {
+            "latent_dim": Integer(8, 128, log=True),
+            "embedding_dim": Integer(64, 256, log=True),
+            "hidden_dim": Integer(128, 512, log=True),
+            "psi": Real(0.001, 1, log=True),
+            "lam": Real(0.001, 1, log=True),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 3},
+    )
 
     def __init__(
         self,
@@ -245,7 +259,8 @@ class SentenceVAE(SentenceModel):
     def _validation_loss(self, validation: Sentences) -> dict[str, float]:
         encoded = self._encode(self._known(validation, "validation").sentences, with_likelihood=True)
         loss = encoded.reconstruction + self.psi * encoded.kl_z + self.lam * encoded.kl_gamma
-        return {"valid_loss": float(loss.mean(dtype=np.float64))}
+        cost = encoded.reconstruction + encoded.kl_z + encoded.kl_gamma  # what models of any psi and lam share
+        return {"valid_loss": float(loss.mean(dtype=np.float64)), "valid_elbo": -float(cost.mean(dtype=np.float64))}
 
     def _describe_dimensions(self, data: Sentences) -> None:
         shown = data[np.unique(np.linspace(0, len(data) - 1, NUM_EXPLAINED).astype(np.int64))]

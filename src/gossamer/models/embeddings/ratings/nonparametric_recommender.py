@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
@@ -62,6 +63,15 @@ class NonparametricRecommender(FittedRatings):
     the paper's: an epoch of proximal Adam steps with λ₂ as the L1 weight (or `l1`: entries of T are not of size one,
     so the same number weighs differently in L0 and L1).
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "embedding_dim": Integer(4, 32, log=True),
+            "lambda1": Real(0.00005, 0.005, log=True),
+            "lambda2": Real(5e-7, 5e-5, log=True),
+        },
+    )
 
     def __init__(
         self,

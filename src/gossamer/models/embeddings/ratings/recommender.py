@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
@@ -43,6 +44,16 @@ class AnchorRecommender(FittedRatings):
     `biases` are stored and counted: by "als" only where they are worth the charge (anchors carry a bias coordinate as
     well), by "proximal" one per user and item. Unknown users and items get what is known: the mean and other's bias.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "embedding_dim": Integer(4, 32, log=True),
+            "user_anchors": Integer(10, 120, log=True),
+            "item_anchors": Integer(5, 60, log=True),
+            "charge": Real(0.05, 5, log=True),
+        },
+    )
 
     def __init__(
         self,
