@@ -34,7 +34,6 @@ from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
 from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
-from gossamer.models.community.training import train_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON
@@ -139,6 +138,8 @@ class CommunityRecommender(ItemRanker):
         `item_embedding`, any module from numbers of items to vectors (a compressed table, for example), takes the place
         of the plain table of items as neighbours; what it has learned is stored as a plain table.
         """
+        from gossamer.models.community.training import train_network
+
         check_arguments(self)
         matrix = values_of(data, False)
         if validation is not None:
