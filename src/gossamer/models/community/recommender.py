@@ -28,7 +28,7 @@ from gossamer.models.community.explaining import community_tables, model_tables,
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
-from gossamer.models.community.neighbourhood import history_neighbours
+from gossamer.models.community.neighbourhood import Neighbours, history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
 from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
@@ -255,9 +255,11 @@ class CommunityRecommender(ItemRanker):
         codes = CodeTable.of(self.user_reader_.read(known.user_features, len(known)))
         return Known(known, codes, weights)
 
+    def _neighbours(self, known: Known) -> Neighbours:
+        return history_neighbours(known.history, known.weights, self.recent_half_life)
+
     def _embed(self, known: Known) -> UserParts:
-        history = history_neighbours(known.history, known.weights, self.recent_half_life)
-        return embed_users(self.network_, known.codes, self.neighbour_vectors_, history)
+        return embed_users(self.network_, known.codes, self.neighbour_vectors_, self._neighbours(known))
 
     def _vectors(self, parts: UserParts) -> Float[Tensor, "B D"]:
         with judged(self.network_):

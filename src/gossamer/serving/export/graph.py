@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from gossamer.networks.low_rank import LowRankLinear
+
 OPSET = 18  # of 2022: the first whose ScatterElements adds and whose reductions all take their axes as inputs
 IR_VERSION = 8  # the file format of that opset's time
 LARGEST_BYTES = (1 << 31) - (1 << 20)  # protobuf's limit for one message, less some room for the nodes
@@ -191,7 +193,10 @@ class Graph:
         return self.op("Range", np.int64(0), count.drop_axis(0), np.int64(1))
 
     def linear(self, layer: Any, inputs: Value) -> Value:
-        """Return x Wᵀ + b of an `nn.Linear`."""
+        """Return x Wᵀ + b of an `nn.Linear`, or of one that was split into two and stays so."""
+        if isinstance(layer, LowRankLinear):
+            first, second = layer
+            return self.linear(second, self.linear(first, inputs))
         product: Value = inputs @ layer.weight.detach().T
         return product if layer.bias is None else self.op("Add", product, layer.bias)
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.export import padded_arrays
-from gossamer.models.lowrank.module import LowRankEmbedding
+from gossamer.networks.low_rank import LowRankEmbedding
 from gossamer.serving.export.graph import Graph, Value
 
 
