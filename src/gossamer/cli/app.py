@@ -15,6 +15,7 @@ from gossamer.cli import (
     data,
     demo,
     evaluate,
+    export,
     fit,
     inspect,
     predict,
@@ -34,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-for verb in (fit, evaluate, predict, recommend, inspect, compare, tune, compress, reproduce, demo, version):
+for verb in (fit, evaluate, predict, recommend, inspect, compare, tune, compress, export, reproduce, demo, version):
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 
 MISTAKE, BUG, INTERRUPTED = 2, 1, 130

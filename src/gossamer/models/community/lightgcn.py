@@ -24,8 +24,6 @@ from gossamer.models.community.propagation import normalised_graph, propagate
 from gossamer.models.item_ranker import ItemRanker, check_held_out, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 FIRST_RANGE = 0.1
 
@@ -106,6 +104,9 @@ class LightGCN(ItemRanker):
         log: Path | None = None,
     ) -> Self:
         """Learn the tables; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         self._check_arguments()
         matrix = values_of(data, False)
         if validation is not None:

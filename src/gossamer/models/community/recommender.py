@@ -29,13 +29,12 @@ from gossamer.models.community.explaining import community_tables, model_tables,
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
-from gossamer.models.community.neighbourhood import history_neighbours
+from gossamer.models.community.neighbourhood import Neighbours, history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
 from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
 from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
-from gossamer.models.community.training import train_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON
@@ -152,6 +151,8 @@ class CommunityRecommender(ItemRanker):
         `item_embedding`, any module from numbers of items to vectors (a compressed table, for example), takes the place
         of the plain table of items as neighbours; what it has learned is stored as a plain table.
         """
+        from gossamer.models.community.training import train_network
+
         check_arguments(self)
         matrix = values_of(data, False)
         if validation is not None:
@@ -267,9 +268,11 @@ class CommunityRecommender(ItemRanker):
         codes = CodeTable.of(self.user_reader_.read(known.user_features, len(known)))
         return Known(known, codes, weights)
 
+    def _neighbours(self, known: Known) -> Neighbours:
+        return history_neighbours(known.history, known.weights, self.recent_half_life)
+
     def _embed(self, known: Known) -> UserParts:
-        history = history_neighbours(known.history, known.weights, self.recent_half_life)
-        return embed_users(self.network_, known.codes, self.neighbour_vectors_, history)
+        return embed_users(self.network_, known.codes, self.neighbour_vectors_, self._neighbours(known))
 
     def _vectors(self, parts: UserParts) -> Float[Tensor, "B D"]:
         with judged(self.network_):

@@ -15,8 +15,6 @@ from gossamer.models.counts.autoencoder import HIDDEN_ACTIVATIONS, CDAEObjective
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.network import seeded_weights
 from gossamer.models.counts.network_ranker import NetworkRanker
-from gossamer.training.optimisers import ProximalAdam
-from gossamer.training.step import GradientStep
 
 STRANGERS = ("mean", "zero", "none")
 
@@ -86,6 +84,9 @@ class CDAE(NetworkRanker):
         log: Path | None = None,
     ) -> Self:
         """Learn to restore histories; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.optimisers import ProximalAdam
+        from gossamer.training.step import GradientStep
+
         self._check_arguments()
         matrix, batches = self._read_training(data)
         self.network_ = self._make_network(len(self.items_))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -36,8 +36,9 @@ from gossamer.models.counts.sampling import NUM_QUANTILES, length_quantiles
 from gossamer.models.counts.sparse_layer import ROW_SPARSE_FROM
 from gossamer.models.counts.step import INFERENCES, CountStep
 from gossamer.persistence import JSON, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import Step
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Step
 
 
 class CountVAE(CountModel):
@@ -139,6 +140,8 @@ class CountVAE(CountModel):
 
         `y` is scikit-learn's and ignored, unless it is Counts: then it is the validation data.
         """
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         matrix, self.terms_ = read_training(self, data)
         validation = y if validation is None and isinstance(y, Counts) else validation

@@ -31,8 +31,6 @@ from gossamer.models.discrete.label_data import Scaler, read_inputs
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 ENCODERS = ("mlp", "conv")
 WARM_UP = 0.1  # share of all updates in which the learning rate rises
@@ -135,6 +133,9 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         checkpoint: Path | None,
         log: Path | None,
     ) -> None:
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         x, y = torch.from_numpy(self.scaler_(inputs)), torch.from_numpy(counts.astype(np.float32))
 
         def loss(module: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:

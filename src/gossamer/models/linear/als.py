@@ -20,7 +20,6 @@ from gossamer.models.item_ranker import ItemRanker, values_of
 from gossamer.models.linear.least_squares import best_products, blas_on_one_thread, frequency_penalty, improve_rows
 from gossamer.models.linear.step import ImplicitSweep, whole_data
 from gossamer.persistence import JSON, check_array
-from gossamer.training.loop import fit as train
 
 NUM_ENDS = 5
 # Conjugate gradients stop by themselves at single precision; a row of D unknowns needs far fewer than D steps for it.
@@ -83,6 +82,8 @@ class ALS(ItemRanker):
         log: Path | None = None,
     ) -> Self:
         """Sweep `epochs` times over users and items; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         matrix = values_of(data, self.weighted)
         step = ImplicitSweep(

@@ -23,7 +23,6 @@ from gossamer.models.item_ranker import check_interactions
 from gossamer.models.linear.least_squares import predict_ratings
 from gossamer.models.linear.step import RatingSweep, whole_data
 from gossamer.persistence import JSON, Persistent, check_array, check_names
-from gossamer.training.loop import fit as train
 
 
 class BiasedMF(Persistent, BaseEstimator):
@@ -70,6 +69,8 @@ class BiasedMF(Persistent, BaseEstimator):
         log: Path | None = None,
     ) -> Self:
         """Sweep over users and items; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         ratings = _ratings_of(data)
         self.mean_ = float(ratings.data.mean(dtype=np.float64))

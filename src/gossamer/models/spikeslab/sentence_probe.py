@@ -28,8 +28,6 @@ from gossamer.models.spikeslab.sentences import check_training, over_known_words
 from gossamer.models.spikeslab.training import make_batches
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 
 class SentenceProbe(Persistent, BaseEstimator):
@@ -77,6 +75,9 @@ class SentenceProbe(Persistent, BaseEstimator):
 
     def fit(self, data: Sentences, validation: Sentences | None = None) -> Self:
         """Fit the codes on the sentences and the classifier on their labels."""
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         vae = self._check_arguments()
         sentences = check_training(data)
         if sentences.labels is None or sentences.label_names is None:

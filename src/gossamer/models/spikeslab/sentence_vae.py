@@ -146,7 +146,8 @@ class SentenceVAE(SentenceModel):
 
         `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, `encoder` is a module
         with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in
-        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact.
+        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact, unless its
+        table is written out (`write_out_table`).
         """
         self._check_arguments()
         sentences = check_training(data)
@@ -227,6 +228,19 @@ class SentenceVAE(SentenceModel):
         if self.pretrained is not None:
             return PretrainedEncoder.minilm(words)
         return GRUEncoder(self.embedding_dim, self.hidden_dim)
+
+    @torch.no_grad()
+    def write_out_table(self) -> None:
+        """Put plain rows in the place of a `table` of the caller's, so that the model can be saved; a copy, not small.
+
+        An encoder of the caller's stays one, and a model that has one is still not saved.
+        """
+        vectors = self.network_.vectors
+        rows = vectors.table(torch.arange(vectors.num_words)).clone()
+        vectors.table = nn.Embedding.from_pretrained(rows, freeze=False)
+        own, present = self._make_encoder(self.words_), self.network_.encoder
+        shapes = [{name: value.shape for name, value in e.state_dict().items()} for e in (own, present)]
+        self.is_own_ = type(own) is type(present) and shapes[0] == shapes[1]
 
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":

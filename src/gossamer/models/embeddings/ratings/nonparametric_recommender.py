@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -31,8 +31,9 @@ from gossamer.models.embeddings.ratings.rating_training import RatingLoss
 from gossamer.models.embeddings.switching import SwitchedSide, SwitchedTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep, Step
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Step
 
 ALS_SLOTS = 20
 RATE_DECAY = 0.85  # of the learning rate, per epoch
@@ -115,6 +116,8 @@ class NonparametricRecommender(FittedRatings):
         log: Path | None = None,
     ) -> Self:
         """Learn anchors and their number; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         ratings = ratings_of(data)
         judged = HeldOut(data, data) if validation is None else validation
@@ -176,6 +179,8 @@ class NonparametricRecommender(FittedRatings):
         return self._step(sweep, sides, count), whole_data(), lambda: RatingModel.from_sweep(mean, sweep)
 
     def _by_gradient(self, ratings: sparse.csr_array, count: AnchorCount, first: tuple[int, int], seed: int) -> Plan:
+        from gossamer.training.step import GradientStep
+
         most = (count.at_most, count.at_most) if self.change > 0 else first
         users, items = (
             AnchorEmbedding(

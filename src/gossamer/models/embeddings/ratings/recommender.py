@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -25,8 +25,9 @@ from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import TABLES, find_table, make_table
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 SOLVERS = ("als", "proximal")
 ALS_SLOTS = 16
@@ -124,6 +125,8 @@ class AnchorRecommender(FittedRatings):
         checkpoint: Path | None,
         log: Path | None,
     ) -> History:
+        from gossamer.training.loop import fit as train
+
         mean = float(ratings.data.mean(dtype=np.float64))
         centred = (ratings.data - mean).astype(np.float32)
         step = AnchorSweep(

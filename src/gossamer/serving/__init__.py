@@ -1,0 +1,1 @@
+"""Artifacts that answer: in other runtimes, and over HTTP."""
