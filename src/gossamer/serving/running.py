@@ -94,7 +94,7 @@ def make_app(service: Service, settings: Settings, shared_counters: Path | None 
     explorer = None
     if importlib.util.find_spec("gossamer.serving.explorer") is not None:
         explorer = importlib.import_module("gossamer.serving.explorer").make_router(service)
-    return create_app(service, settings, explorer=explorer, shared_counters=shared_counters)
+    return create_app(service, settings, explorer=explorer, shared_counters=shared_counters, is_all=True)
 
 
 def check_port(host: str, port: int) -> int:
