@@ -75,7 +75,7 @@ def service(shelf: Path) -> Service:
     return Service(sorted(shelf.iterdir()))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(service: Service) -> Iterator[TestClient]:
     """Return a client of a server over the whole shelf."""
     with TestClient(create_app(service, Settings(reload_seconds=0))) as opened:

@@ -10,7 +10,7 @@ from gossamer.testing.right_answers import two_patterns, two_themes, two_topics
 
 
 def dense(code, names):
-    found = dict(code)
+    found = {feature["name"]: feature["value"] for feature in code}
     return [found.get(name, 0.0) for name in names]
 
 
@@ -67,7 +67,7 @@ def test_rows_have_at_most_as_many_features_as_the_model_allows(service):
     expected = service.models["patterns"].estimator.transform(rows)
     assert [len(code) for code in codes] == np.diff(expected.indptr).tolist()
     assert max(map(len, codes)) <= 2
-    assert codes[0][0][0].startswith("sparsediscretevae")
+    assert codes[0][0]["name"].startswith("sparsediscretevae")
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_what_cannot_be_encoded_is_refused(service, model, asked, error, message
 @pytest.mark.parametrize("model", ["topics", "sentences"])
 def test_texts_without_a_known_word_have_a_code(service, model, text):
     (code,) = service.encode(model, texts=[text])["codes"]
-    assert all(np.isfinite(value) for _, value in code)
+    assert all(np.isfinite(feature["value"]) for feature in code)

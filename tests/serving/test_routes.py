@@ -3,6 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from fastapi.testclient import TestClient
+
+from gossamer.serving.app import create_app
+from gossamer.serving.settings import Settings
 
 JSON = {"content-type": "application/json"}
 
@@ -102,10 +106,11 @@ def test_paths_and_methods_that_are_not_there(client):
     assert client.get("/..%2f..%2fetc/passwd").status_code == 404
 
 
-def test_health_and_metrics(client, service):
-    client.post("/recommend", json={"model": "ease"})
-    assert client.get("/health").json()["models"] == len(service.models)
-    metrics = client.get("/metrics")
+def test_health_and_metrics(service):
+    with TestClient(create_app(service, Settings(reload_seconds=0))) as client:
+        client.post("/recommend", json={"model": "ease"})
+        assert client.get("/health").json()["models"] == len(service.models)
+        metrics = client.get("/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'gossamer_requests_total{route="/recommend",status="200"} 1' in metrics.text
     assert "gossamer_batches_total 1" in metrics.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -13,11 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from gossamer.models.linear import EASE, Popularity
-from gossamer.serving.running import app_of_worker, check_installed, check_port
+from gossamer.persistence import ArtifactError
+from gossamer.serving.running import app_of_worker, check_installed, check_port, run_server
+from gossamer.serving.settings import Settings
 from gossamer.testing.right_answers import two_blocks
 
 
@@ -84,13 +87,16 @@ def test_workers_share_a_port_and_their_counters(shelf: Path):
 
 
 def test_a_worker_reads_its_plan_from_the_environment(shelf, tmp_path, monkeypatch):
-    from gossamer.serving.settings import Settings
-
     plan = f'{{"paths": ["{shelf / "ease"}"], "with_users": false, "counters": "{tmp_path}", "settings": '
     text = Settings(max_body=77).as_text().replace('"', '\\"')
     monkeypatch.setenv("GOSSAMER_SERVE", f'{plan}"{text}"}}')
     monkeypatch.setenv("GOSSAMER_TOKEN", "sesame")
-    assert list(app_of_worker().state.service.models) == ["ease"]
+    logger = logging.getLogger("gossamer.models")
+    try:
+        assert list(app_of_worker().state.service.models) == ["ease"]
+        assert logger.level == logging.ERROR  # strangers must not be able to fill a log
+    finally:
+        logger.setLevel(logging.NOTSET)
 
 
 def test_a_port_that_is_taken_is_named():
@@ -111,12 +117,9 @@ def test_what_is_missing_is_named(monkeypatch):
         check_installed()
 
 
-def test_a_broken_artifact_ends_before_a_port_is_taken(shelf, tmp_path):
+def test_a_broken_artifact_is_named_before_anything_starts(shelf, tmp_path):
     shutil.copytree(shelf / "ease", tmp_path / "ease")
     (tmp_path / "ease" / "card.md").write_text("changed")
-    for workers in ("1", "2"):
-        command = [sys.executable, "-m", "gossamer.cli", "serve", str(tmp_path / "ease"), "--workers", workers]
-        done = subprocess.run([*command, "--port", "0"], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 2
-        assert re.fullmatch(r"gossamer: .*card\.md .*\n", done.stderr), done.stderr
-        assert done.stdout == ""
+    for workers in (1, 2):
+        with pytest.raises(ArtifactError, match=r"card\.md"):
+            run_server([tmp_path / "ease"], Settings(), port=0, workers=workers)

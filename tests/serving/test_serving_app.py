@@ -140,7 +140,7 @@ def test_schemathesis_finds_nothing(shelf, path, model, mode):
     app = create_app(Service([shelf / model]), Settings(reload_seconds=0))
     operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path]["POST"]
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: schemathesis.Case) -> None:
         if isinstance(case.body, dict):
