@@ -18,7 +18,7 @@ from gossamer.serving.errors import CannotAnswer
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import Id
 
-Document = Mapping[str, float]
+Document = Mapping[Any, float]  # by id; a mapping of one kind of ids is none of both kinds to mypy
 Code = list[dict[str, Any]]
 
 

@@ -15,7 +15,7 @@ from gossamer.serving.errors import CannotAnswer, NotFound
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import Id, Names
 
-History = Sequence[Id] | Mapping[Id, float]
+History = Sequence[Id] | Mapping[Any, float]  # ids, or ratings by id
 
 
 @dataclass(frozen=True)
