@@ -78,6 +78,20 @@ def test_a_replaced_artifact_is_served_without_a_failed_request(tmp_path: Path):
     assert set(statuses) == {200}
 
 
+def test_a_replacement_that_cannot_answer_is_left_alone(tmp_path: Path, monkeypatch, caplog):
+    path = tmp_path / "model"
+    EASE(regularization=1.0).fit(two_blocks().history).save(path)
+    service = Service([path])
+    with TestClient(create_app(service, Settings(reload_seconds=0.02))) as client:
+        monkeypatch.setattr(Popularity, "recommend", lambda *_, **__: 1 / 0)
+        Popularity().fit(two_blocks().history).save(path)
+        wait_until(lambda: "the old one stays: division by zero" in caplog.text)
+        time.sleep(0.1)
+        assert caplog.text.count("the old one stays") == 1
+        assert client.post("/recommend", json={"history": ["a0"]}).status_code == 200
+        assert client.get("/models").json()[0]["kind"] == "EASE"
+
+
 def test_an_answer_has_a_time_limit(service, monkeypatch):
     monkeypatch.setattr(service, "similar", lambda **_: time.sleep(0.5))
     with TestClient(create_app(service, Settings(time_limit=0.1, reload_seconds=0))) as client:

@@ -1,10 +1,9 @@
-"""HTTP over a `Service`: the routes, one line of work each."""
+"""HTTP over a `Service`: what the server holds while it is up."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -24,8 +23,6 @@ from gossamer.serving.service import Service
 from gossamer.serving.settings import Settings
 from gossamer.version import __version__
 
-logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
 DESCRIPTION = 'Questions to the models of saved artifacts. Errors are one JSON sentence: `{"error": …}`.'
 
@@ -40,7 +37,7 @@ class Asking:
         self._thread: ThreadPoolExecutor | None = None
         self.batcher: Batcher[LoadedModel, Wanted, dict[str, Any]] = Batcher(
             service.recommend_all,
-            self._run,
+            self.run,
             on_batch=counters.record_batch,
             max_batch=settings.max_batch,
             max_waiting=settings.max_waiting,
@@ -53,11 +50,12 @@ class Asking:
             raise Busy(f"{self._num_waiting} questions are waiting already; ask again in a second")
         self._num_waiting += 1
         try:
-            return await self._run(question)
+            return await self.run(question)
         finally:
             self._num_waiting -= 1
 
-    def _run(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+    def run(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Call a function in the models' thread, however many wait."""
         if self._thread is None:
             # One: models are asked one at a time anyway, and the order of questions stays.
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
@@ -89,13 +87,10 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await asking.ask(service.warm_up)
+        await asking.run(service.warm_up)
         if is_all:
-            # Models and libraries are a million objects that stay: to look through them for garbage takes a tenth of a
-            # second every few thousand requests.
-            gc.collect()
-            gc.freeze()
-        watcher = asyncio.create_task(_watch(asking, counters, limits.reload_seconds))
+            _settle_memory()
+        watcher = asyncio.create_task(_watch(asking, counters, limits.reload_seconds, is_all))
         yield
         watcher.cancel()
         with suppress(asyncio.CancelledError):
@@ -122,18 +117,32 @@ def create_app(
     return app
 
 
-async def _watch(asking: Asking, counters: Counters, seconds: float) -> None:
+async def _watch(asking: Asking, counters: Counters, seconds: float, is_all: bool) -> None:
     """Load what was replaced, beside the thread that answers; swap when it is ready."""
+    service = asking.service
     while True:
         await asyncio.sleep(seconds or 1.0)
         counters.share()
         if not seconds:
             continue
-        try:
-            fresh = await asyncio.to_thread(asking.service.load_replaced)
-            if fresh:
-                await asking.ask(lambda fresh=fresh: asking.service.warm_up(fresh))  # type: ignore[misc]
-                asking.service.adopt(fresh)
-                counters.add("gossamer_reloads_total", len(fresh))
-        except Exception:
-            logger.exception("looking for replaced artifacts failed; the models stay as they are")
+        for model in await asyncio.to_thread(service.load_replaced):
+            try:
+                await asking.run(service.warm_up, [model])
+            except Exception as error:
+                service.refuse(model.name, model.identity, error)
+                continue
+            service.adopt([model])
+            counters.add("gossamer_reloads_total")
+            if is_all:
+                _settle_memory()
+
+
+def _settle_memory() -> None:
+    """Let garbage be looked for only in what comes from now on.
+
+    Models and libraries are a million objects that stay: to look through them takes a tenth of a second, and Python
+    does so every few thousand requests.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

@@ -63,7 +63,7 @@ def run_server(
     }
     url = f"http://[{host}]:{found}" if ":" in host else f"http://{host}:{found}"
     # With workers, too: a sentence now, rather than processes that cannot start.
-    service = Service(absolute, with_users=with_users and workers == 1)
+    service = Service(absolute, with_users=with_users)
     on_start(url, list(service.models))
     # uvicorn ends gracefully and then lets the signal do what it would have done: here, nothing more.
     signal.signal(signal.SIGTERM, _ignore)

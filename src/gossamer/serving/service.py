@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gossamer.core.checks import check_int
-from gossamer.persistence import ArtifactError
 from gossamer.serving import encoding, explaining, following, recommending, similarity
 from gossamer.serving.errors import CannotAnswer, NotFound
 from gossamer.serving.loading import Identity, LoadedModel, identity_of, load_model
@@ -158,10 +157,15 @@ class Service:
                 continue
             try:
                 fresh.append(load_model(model.path, with_users=self._with_users))
-            except (ArtifactError, OSError, ValueError) as error:
-                self._refused[name] = identity  # said once, not every second
-                logger.error("%s was replaced by what cannot be served, the old one stays: %s", name, error)
+            except Exception as error:  # whatever it is, the old one stays
+                self.refuse(name, identity, error)
         return fresh
+
+    def refuse(self, name: str, identity: Identity | None, error: Exception) -> None:
+        """Leave a replaced artifact alone from now on; that is said once, not every second."""
+        if identity is not None:
+            self._refused[name] = identity
+        logger.error("%s was replaced by what cannot be served, the old one stays: %s", name, error)
 
     def adopt(self, fresh: Sequence[LoadedModel]) -> None:
         """Answer by these models from now on; questions that are being answered end with the old ones."""
