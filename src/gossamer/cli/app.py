@@ -21,6 +21,7 @@ from gossamer.cli import (
     predict,
     recommend,
     reproduce,
+    serve,
     tune,
     version,
 )
@@ -35,7 +36,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-for verb in (fit, evaluate, predict, recommend, inspect, compare, tune, compress, export, reproduce, demo, version):
+for verb in (
+    fit,
+    evaluate,
+    predict,
+    recommend,
+    inspect,
+    compare,
+    tune,
+    compress,
+    export,
+    serve,
+    reproduce,
+    demo,
+    version,
+):
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 
 MISTAKE, BUG, INTERRUPTED = 2, 1, 130

@@ -1,1 +1,1 @@
-"""Artifacts that answer: in other runtimes, and over HTTP."""
+"""Artifacts that answer: `service` in Python, `app` over HTTP, `export` in other runtimes."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gossamer.data import Interactions
 from gossamer.models.linear import ALS
 from gossamer.models.linear.least_squares import frequency_penalty
 from gossamer.testing import oracles
@@ -68,3 +69,12 @@ def test_explanation_separates_the_blocks():
     table = ALS(num_factors=3, epochs=10).fit(two_blocks().history).explain(1)["directions in which items differ"]
     ends = [{name[0] for name in table[0][end].split(", ")} for end in ("one end", "other end")]
     assert sorted(map(sorted, ends)) == [["a"], ["b"]]
+
+
+def test_a_second_fit_forgets_what_was_made_of_the_first_factors():
+    held_out = two_blocks()
+    again = ALS(num_factors=3, epochs=5).fit(held_out.history)
+    again.recommend(held_out.history)
+    other = Interactions.from_pairs(["ann", "ann", "bob"], ["tea", "jam", "tea"])
+    again.fit(other)
+    np.testing.assert_array_equal(again.fold_in(other), ALS(num_factors=3, epochs=5).fit(other).fold_in(other))

@@ -47,6 +47,7 @@ class ALS(ItemRanker):
             "regularization": Real(0.0001, 1, log=True),
         },
     )
+    _gram: np.ndarray | None = None  # of the items' factors, once they stand still
 
     def __init__(
         self,
@@ -97,11 +98,17 @@ class ALS(ItemRanker):
         )
         self._remember_items(data, matrix)
         self.item_factors_ = step.item_factors  # the step works in place, so validation sees the present sweep
+
+        def validate() -> dict[str, float]:
+            assert validation is not None
+            self._gram = None
+            return self.evaluate(validation)
+
         history = train(
             step,
             whole_data(),
             epochs=self.epochs,
-            validate=None if validation is None else lambda: self.evaluate(validation),
+            validate=None if validation is None else validate,
             monitor="loss" if validation is None else "ndcg@100",
             mode="min" if validation is None else "max",
             patience=None if validation is None else self.patience,
@@ -109,6 +116,7 @@ class ALS(ItemRanker):
             log=log,
             description="ALS",
         )
+        self._gram = None
         self.history_: JSON = history.as_dict()
         return self
 
@@ -129,11 +137,19 @@ class ALS(ItemRanker):
         matrix = values_of(history.aligned_to(self.items_), self.weighted, "history")
         penalty = frequency_penalty(matrix, self.unobserved_weight, self.regularization, self.reg_exponent)
         factors = np.zeros((len(history), self.item_factors_.shape[1]), dtype=np.float32)
-        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, FOLD_IN_STEPS, factors)
+        if self._gram is None:  # made once: for a single user it would be nearly all of the work
+            with blas_on_one_thread():
+                self._gram = self.item_factors_.T @ self.item_factors_
+        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, FOLD_IN_STEPS, factors, self._gram)
         return factors
 
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
         return best_products(self.fold_in(history), self.item_factors_, n, seen)
+
+    def item_vectors(self) -> Float32[np.ndarray, "M D"]:
+        """Return the items' factors."""
+        check_is_fitted(self, "items_")
+        return self.item_factors_
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items at both ends of the n directions in which the items differ most."""
@@ -176,4 +192,5 @@ class ALS(ItemRanker):
         self._check_arguments()
         shape = (len(self.items_), self.num_factors)
         self.item_factors_ = check_array(arrays, "item_factors", np.float32, shape)
+        self._gram = None
         self.history_ = metadata["history"]

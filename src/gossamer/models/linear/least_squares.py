@@ -56,25 +56,27 @@ def improve_rows(
     unobserved_weight: float,
     steps: int | None,
     solution: Float32[np.ndarray, "N D"],
+    gram: Float32[np.ndarray, "D D"] | None = None,
 ) -> float:
     """Improve every row x_u of `solution` in place, given the other side Y, and return the rows' loss.
 
     Row u minimises Σ_{i∈I_u} w_ui (1 − x_u·y_i)² + α Σ_i (x_u·y_i)² + λ_u ‖x_u‖² (Hu, Koren and Volinsky 2008, eq. 3;
-    Rendle et al. 2021). The second sum needs only the Gram matrix αYᵀY. `steps` conjugate gradient steps start
-    from the present row; None solves exactly by Cholesky. The loss is Σ_u of the above after the step.
+    Rendle et al. 2021). The second sum needs only the Gram matrix YᵀY, which may be given as `gram`. `steps` conjugate
+    gradient steps start from the present row; None solves exactly by Cholesky. The loss is Σ_u of the above after the
+    step.
     """
     num_rows, width = solution.shape
     with blas_on_one_thread():
-        gram = np.float32(unobserved_weight) * (other.T @ other)
+        weighted_gram = np.float32(unobserved_weight) * (other.T @ other if gram is None else gram)
         row_cost = width // 2 if steps is not None else width
         bounds = balanced_bounds(matrix.indptr, row_cost, numba.get_num_threads())
         row_loss = np.empty(num_rows)
         if steps is None:
             targets = read_only(np.ones_like(matrix.data))
-            equations = (*compressed(matrix), other, gram, penalty[:, None])
+            equations = (*compressed(matrix), other, weighted_gram, penalty[:, None])
             solve_rows_exactly(equations, targets, bounds, solution, row_loss)
         else:
-            equations = (*compressed(matrix), other, gram, penalty)
+            equations = (*compressed(matrix), other, weighted_gram, penalty)
             solve_rows_cg(equations, steps, bounds, solution, row_loss)
     return float(row_loss.sum())
 
