@@ -12,6 +12,9 @@ import pytest
 from probing import refusal, reseal
 from safetensors.numpy import load_file, save_file
 
+from gossamer.persistence.errors import ArtifactError
+from gossamer.persistence.tensors import read_tensors, write_tensors
+
 
 @pytest.mark.parametrize("length", [10 << 30, (1 << 64) - 1, 17 << 20, 600])
 def test_a_declared_huge_header_is_refused_unread(saved: Path, length: int) -> None:
@@ -78,3 +81,34 @@ def test_wrong_tensors_are_named_with_their_artifact(saved: Path, name: str, arr
     save_file(arrays, saved / "model.safetensors")
     reseal(saved)
     assert f"{saved} does not fit gossamer.models._probe:Probe: {message}" in refusal(saved)
+
+
+def test_mapped_arrays_are_the_same_and_writing_to_them_changes_no_file(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    dtypes = "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"
+    arrays = {f"a.{dtype}": (100 * generator.random((3, 5))).astype(dtype) for dtype in dtypes}
+    arrays |= {"empty": np.zeros((0, 4), np.float32), "scalar": np.array(2.5)}
+    write_tensors(tmp_path / "file", arrays)
+    before = (tmp_path / "file").read_bytes()
+    mapped = read_tensors(tmp_path / "file", mapped=True)
+    assert list(mapped) == list(read_tensors(tmp_path / "file"))
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(mapped[name], array)
+        assert (mapped[name].dtype, type(mapped[name])) == (array.dtype, np.ndarray)
+        assert mapped[name].flags.aligned
+    mapped["a.f4"][:] = 0
+    assert (tmp_path / "file").read_bytes() == before
+
+
+def test_mapped_arrays_outlive_the_file(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "file", {"a": np.arange(9.0)})
+    mapped = read_tensors(tmp_path / "file", mapped=True)
+    (tmp_path / "file").unlink()
+    assert mapped["a"].sum() == 36
+
+
+def test_a_hostile_header_is_refused_before_anything_is_mapped(tmp_path: Path) -> None:
+    header = json.dumps({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 99]}}).encode()
+    (tmp_path / "file").write_bytes(struct.pack("<Q", len(header)) + header + bytes(16))
+    with pytest.raises(ArtifactError, match="must be a valid safetensors file"):
+        read_tensors(tmp_path / "file", mapped=True)

@@ -76,3 +76,30 @@ class Explainer(Protocol):
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return named tables (lists of dicts) for people to read; the report shows them as they are."""
+
+
+@runtime_checkable
+class ItemSpace(Protocol):
+    """Has a vector for every item, term or word of its vocabulary; things alike lie in the same direction."""
+
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return one vector per item, in the order of the vocabulary."""
+
+
+@runtime_checkable
+class ItemGraph(Protocol):
+    """Has a weight for pairs of items instead of vectors."""
+
+    def item_weights(self, item: int) -> Float[np.ndarray, " M"]:
+        """Return how strongly one item, by its index, speaks for every item; 0 where it says nothing."""
+
+
+@runtime_checkable
+class Forecaster(Protocol):
+    """Says what follows the last step of series."""
+
+    def predict_proba(self, data: Any) -> Any:
+        """Return the probability of every state at every step."""
+
+    def next_observation(self, data: Any) -> Any:
+        """Return the probabilities of the next states (B, K) and what is expected of the next step (B, D)."""

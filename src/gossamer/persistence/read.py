@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,16 @@ class Artifact:
     config: dict[str, JSON]
 
 
-def read_artifact(path: str | os.PathLike[str]) -> Artifact:
+def read_artifact(path: str | os.PathLike[str], *, mapped: bool = False) -> Artifact:
     """Load the artifact at `path`, or raise an ArtifactError that says what is wrong and what to do.
 
-    A save that replaces the artifact meanwhile is noticed: then the new one is read.
+    A save that replaces the artifact meanwhile is noticed: then the new one is read. With `mapped` arrays stay in the
+    file's pages as far as the model takes them as they are: several processes then hold one copy, and a model that is
+    replaced goes on with the old one.
     """
     try:
         # Through a link, because a save through it works on what it points to.
-        return look_inside(Path(os.path.realpath(path)), _read_directory)
+        return look_inside(Path(os.path.realpath(path)), partial(_read_directory, mapped=mapped))
     except ArtifactError:
         raise
     except (OSError, ValueError) as error:  # a ValueError where the path itself is impossible
@@ -47,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return read_artifact(path).estimator
 
 
-def _read_directory(directory: Path) -> Artifact:
+def _read_directory(directory: Path, mapped: bool) -> Artifact:
     if not os.path.lexists(directory):
         raise ArtifactError(f"{directory} does not exist; check the path, or save a model there first")
     if not directory.is_dir():
@@ -68,7 +71,7 @@ def _read_directory(directory: Path) -> Artifact:
         raise ArtifactError(
             f"{directory / CONFIG_FILE} cannot be loaded: {error}; use the version that wrote it"
         ) from error
-    arrays = read_tensors(directory / TENSOR_FILE)
+    arrays = read_tensors(directory / TENSOR_FILE, mapped=mapped)
     vocabularies = {
         vocabulary: read_vocabulary(directory / file_name)
         for file_name in listing

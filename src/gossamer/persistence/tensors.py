@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,8 @@ MAX_HEADER_BYTES = 16 << 20  # names and shapes only; ours are a few kilobytes
 
 _KINDS = "biuf"
 # By name, not by what numpy makes of them: that depends on whether some library has taught it bfloat16.
-_STORED = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
+_DTYPES = {"BOOL": "?"} | {f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)}
+_DTYPES |= {f"F{8 * size}": f"<f{size}" for size in (2, 4, 8)}
 _MAX_ITEMSIZE = 8  # no long double
 
 
@@ -39,12 +41,15 @@ def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     path.chmod(path.parent.stat().st_mode & 0o666)
 
 
-def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Read every array of a safetensors file, or raise an ArtifactError that says what is wrong with it."""
-    _check_header_length(path)
+def read_tensors(path: Path, *, mapped: bool = False) -> dict[str, NDArray[Any]]:
+    """Read every array of a safetensors file, or raise an ArtifactError that says what is wrong with it.
+
+    With `mapped` they lie in the file's own pages, which processes share; what is written to them stays in memory.
+    """
+    length = _check_header_length(path)
     try:
         _check_types(path)
-        arrays = load_file(path)
+        arrays = _map_file(path, length) if mapped else load_file(path)
     except ArtifactError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -60,11 +65,24 @@ def _check_types(path: Path) -> None:
     with safe_open(path, framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 (not a dict)
             kind = file.get_slice(name).get_dtype()
-            if kind not in _STORED:
+            if kind not in _DTYPES:
                 raise ArtifactError(f"{path} must hold bools, ints or floats, got {kind} {name!r}; save it again")
 
 
-def _check_header_length(path: Path) -> None:
+def _map_file(path: Path, header_length: int) -> dict[str, NDArray[Any]]:
+    """Return arrays over the pages of a file whose header safetensors has accepted: names, shapes and places fit."""
+    # Copy on write rather than read-only: torch warns of memory it must not write to, and numba compiles all anew.
+    pages = np.memmap(path, mode="c", dtype=np.uint8).view(np.ndarray)
+    header = json.loads(pages[8 : 8 + header_length].tobytes())
+    content = pages[8 + header_length :]
+    return {
+        name: content[slice(*entry["data_offsets"])].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
+
+
+def _check_header_length(path: Path) -> int:
     """Refuse a header longer than its file or than reason, before anything allocates room for it."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -77,3 +95,4 @@ def _check_header_length(path: Path) -> None:
             f"{path} declares a header of {length} bytes in a file of {size} "
             f"(at most {MAX_HEADER_BYTES} are read): it is damaged or not ours; save it again"
         )
+    return int(length)

@@ -166,6 +166,11 @@ class LightGCN(ItemRanker):
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
         return top_n(self.embed(history) @ self.item_vectors_.T, n, seen)
 
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the items' smoothed vectors."""
+        check_is_fitted(self, "items_")
+        return self.item_vectors_
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the n most popular items with those that are nearest to them in the smoothed space."""
         check_is_fitted(self, "items_")

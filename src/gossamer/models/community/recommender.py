@@ -312,6 +312,12 @@ class CommunityRecommender(ItemRanker):
         weights: np.ndarray = torch.cat([part["memberships"] for part in parts]).numpy()
         return weights
 
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the items' vectors as parts of histories: near ones speak for the same users."""
+        check_is_fitted(self, "items_")
+        vectors: np.ndarray = self.neighbour_vectors_.numpy()
+        return vectors
+
     def communities(self, n: int = 10) -> list[dict[str, Any]]:
         """Return a row per community, largest first: size, share, typical members and the items it likes most."""
         check_is_fitted(self, "items_")

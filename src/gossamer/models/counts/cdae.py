@@ -109,6 +109,9 @@ class CDAE(NetworkRanker):
                 num_items, self.hidden_dim, activation=self.activation, corruption=self.corruption
             )
 
+    def _output_weights(self) -> Float[Tensor, "M H"]:
+        return self.network_.output_layer.weight
+
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
         logits: Float[Tensor, "B M"] = self.network_(batch)  # probabilities round to 1, and their order would be lost
         return logits

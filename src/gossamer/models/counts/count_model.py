@@ -176,6 +176,11 @@ class CountModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Persistent, 
         probs = (np.exp(log_probs) for log_probs in self._log_probs(codes))
         return Counts(draw_words(probs, lengths, generator), self.terms_)
 
+    def item_vectors(self) -> Float32[np.ndarray, "M D"]:
+        """Return the last layer of the decoder: what makes each term likely."""
+        check_is_fitted(self, "terms_")
+        return self.network_.decoder.weight.detach().numpy()
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the n strongest latent directions with the ten terms that each raises most and lowers most."""
         check_is_fitted(self, "terms_")

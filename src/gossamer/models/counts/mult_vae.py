@@ -107,6 +107,9 @@ class MultVAE(NetworkRanker):
             decoder = Decoder(num_items, self.latent_dim, widths[::-1], activation="tanh", init_range=None)
         return CountNetwork(encoder, decoder)
 
+    def _output_weights(self) -> Float[Tensor, "M H"]:
+        return self.network_.decoder.weight
+
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
         assert self.network_.encoder is not None
         mean = self.network_.encoder(batch).mean

@@ -62,6 +62,10 @@ class NetworkRanker(ItemRanker):
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
         """Return how well each item suits each history, by `network_`, without gradients and in evaluation mode."""
 
+    @abstractmethod
+    def _output_weights(self) -> Float[Tensor, "M H"]:
+        """Return the last layer: what makes each item likely."""
+
     def _input_features(self) -> InputFeatures:
         return InputFeatures(self.inputs)
 
@@ -134,6 +138,11 @@ class NetworkRanker(ItemRanker):
         with torch.no_grad(), judged(self.network_):
             scores: np.ndarray = self._scores(batch.to(device)).cpu().numpy()
         return scores
+
+    def item_vectors(self) -> Float[np.ndarray, "M H"]:
+        """Return the last layer of the network, a row per item."""
+        check_is_fitted(self, "items_")
+        return self._output_weights().detach().cpu().numpy()
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return for the n most popular items which others gain most when it is all that is known of a user."""

@@ -186,6 +186,9 @@ class CountRecommender(NetworkRanker):
             names=document_names(history),
         )
 
+    def _output_weights(self) -> Float[Tensor, "M H"]:
+        return self.network_.decoder.weight
+
     def _scores(self, batch: CountBatch) -> Float[Tensor, "B M"]:
         decoder, generator = self.network_.decoder, torch_generator(0)
         posteriors = [infer(self.network_, batch, None, generator)]

@@ -124,6 +124,11 @@ class ALS(ItemRanker):
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
         return best_products(self.fold_in(history), self.item_factors_, n, seen)
 
+    def item_vectors(self) -> Float32[np.ndarray, "M D"]:
+        """Return the items' factors."""
+        check_is_fitted(self, "items_")
+        return self.item_factors_
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items at both ends of the n directions in which the items differ most."""
         check_is_fitted(self, "items_")

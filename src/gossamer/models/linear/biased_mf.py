@@ -115,6 +115,11 @@ class BiasedMF(Persistent, BaseEstimator):
         """Return how many numbers are stored, biases and the mean included."""
         return count_values(self.learned_arrays())
 
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the items' factors, without their biases."""
+        check_is_fitted(self, "items_")
+        return self.item_rows_[:, 1:]
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items that are rated highest and lowest, other things being equal."""
         check_is_fitted(self, "items_")

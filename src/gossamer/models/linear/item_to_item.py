@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,15 +33,20 @@ class ItemToItem(ItemRanker):
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
         return top_n(score_items(values_of(history, self.weighted, "history"), self.weights_), n, seen)
 
+    def item_weights(self, item: int) -> Float32[np.ndarray, " M"]:
+        """Return what one item, by its index, adds to the score of every item: a copy of its row of weights."""
+        check_is_fitted(self, "items_")
+        votes = self.weights_[[item]]
+        dense = votes if isinstance(votes, np.ndarray) else votes.toarray()
+        return np.array(dense[0], dtype=np.float32)
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return a table of the n most popular items and the items that each of them speaks for most."""
         check_is_fitted(self, "items_")
         check_int("n", n, at_least=1)
         table = []
         for item in np.argsort(-self.popularity_, kind="stable")[:n]:
-            votes = self.weights_[[item]]
-            dense = votes if isinstance(votes, np.ndarray) else votes.toarray()
-            best, scores = top_n(np.array(dense, dtype=np.float32), NUM_SIMILAR)
+            best, scores = top_n(self.item_weights(int(item))[None, :], NUM_SIMILAR)
             named = [str(self.items_[other]) for other, score in zip(best[0], scores[0], strict=True) if score > 0]
             table.append({"item": self.items_[item], "speaks for": ", ".join(named)})
         return {"what popular items speak for": table}

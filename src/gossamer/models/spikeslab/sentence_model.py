@@ -168,6 +168,13 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         encoded = self._encode(known)
         return top_sentences(encoded.slab_mean, ~encoded.is_on, known, dimension, n)
 
+    def item_vectors(self) -> Float[np.ndarray, "V E"]:
+        """Return the vectors of the words."""
+        check_is_fitted(self, "network_")
+        with torch.no_grad():
+            vectors: np.ndarray = self.network_.vectors(torch.arange(len(self.words_))).cpu().numpy()
+        return vectors
+
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the n dimensions that are on most often and the words of the sentences where they are."""
         check_is_fitted(self, "network_")

@@ -39,6 +39,11 @@ class FittedRatings(Persistent, BaseEstimator):
         """Return mse and mae over the target ratings."""
         return evaluate_ratings(self.predict, data)
 
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the vectors by which items match users, whatever the table is made of."""
+        check_is_fitted(self, "model_")
+        return self.model_.item_vectors()
+
     def num_values(self) -> int:
         """Return how many numbers are stored, the mean included."""
         check_is_fitted(self, "model_")

@@ -112,6 +112,11 @@ class RatingModel:
         scores: np.ndarray = item_vectors @ user_vectors.mean(axis=0) + item_biases + user_biases.mean()
         return scores
 
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the vectors of all items, without what is part of their biases."""
+        vectors, _ = self._side(self.items, self.item_biases, np.arange(self.items.num_embeddings))
+        return vectors
+
     def num_values(self) -> int:
         """Return how many numbers are stored, biases and the mean included."""
         biases = len(self.user_biases.values) + len(self.item_biases.values)

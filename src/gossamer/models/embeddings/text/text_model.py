@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -126,6 +126,11 @@ class TextModel(Persistent, BaseEstimator, ABC):
         """Return how many anchors each word is made of, by "words"; nothing for methods without anchors."""
         check_is_fitted(self, "network_")
         return entries_per_row(table_of(self.network_))
+
+    def item_vectors(self) -> Float[np.ndarray, "M D"]:
+        """Return the vectors of the words, whatever the table is made of."""
+        check_is_fitted(self, "network_")
+        return table_of(self.network_).weight.cpu().numpy()
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the words with the longest vectors and, for anchors, which words they induce (table 4)."""

@@ -1,0 +1,124 @@
+"""Codes of documents, texts, histories and rows of numbers, as pairs of a feature's name and its value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gossamer.data.counts import Counts
+from gossamer.data.parts import UNKNOWN_WORD
+from gossamer.data.readers.documents import plain_ending
+from gossamer.data.sentences import Sentences
+from gossamer.data.text import build_sentences, count_words, split_words
+from gossamer.data.vocabulary import Vocabulary
+from gossamer.runner.provenance import read_origin
+from gossamer.runner.tasks import container_of
+from gossamer.runner.terms import terms_of
+from gossamer.serving.errors import CannotAnswer
+from gossamer.serving.loading import LoadedModel
+from gossamer.serving.names import Id
+
+Document = Mapping[str, float]
+Code = list[tuple[str, float]]
+
+
+def encode_documents(model: LoadedModel, documents: Sequence[Document]) -> list[Code]:
+    """Return the codes of documents that are given as counts of terms; terms that are not known do not count."""
+    _check_encodes(model)
+    terms, names = _terms(model, "documents"), model.names
+    assert names is not None
+    counts = [
+        {place: float(document[term]) for place, term in names.split(document)[0].items()} for document in documents
+    ]
+    return _codes(model, Counts(_matrix(counts, len(names)), terms))
+
+
+def encode_histories(model: LoadedModel, histories: Sequence[Sequence[Id]]) -> list[Code]:
+    """Return the codes of lists of items, each of which counts once."""
+    return encode_documents(model, [dict.fromkeys(map(str, history), 1.0) for history in histories])
+
+
+def encode_texts(model: LoadedModel, texts: Sequence[str]) -> list[Code]:
+    """Return the codes of texts, cut into words as those of the training data were."""
+    _check_encodes(model)
+    options = _data_options(model)
+    if container_of(model.estimator) is Sentences:
+        return _codes(model, _sentences(model, texts, str(options.get("name", ""))))
+    pattern = options.get("pattern", r"[a-z]+")
+    return _codes(model, count_words(texts, vocabulary=_terms(model, "texts"), pattern=pattern))
+
+
+def _sentences(model: LoadedModel, texts: Sequence[str], source: str) -> Sentences:
+    """Return texts over the model's words; others become `<unk>`, or go where it has none."""
+    names = model.names
+    assert names is not None
+    cut = str.split if plain_ending(source) == ".txt" else split_words
+    has_unknown = names.find(UNKNOWN_WORD) >= 0
+
+    def known_words(text: str) -> list[str]:
+        return [word for word in cut(text) if has_unknown or names.find(word) >= 0]
+
+    unknown = UNKNOWN_WORD if has_unknown else None
+    return build_sentences(texts, vocabulary=model.estimator.words_, unknown=unknown, tokenizer=known_words)
+
+
+def encode_rows(model: LoadedModel, rows: Sequence[Sequence[float]]) -> list[Code]:
+    """Return the codes of rows of numbers, one per column of the training data."""
+    _check_encodes(model)
+    width = getattr(model.estimator, "n_features_in_", None)
+    if width is None:
+        raise CannotAnswer(
+            f"rows must be left out for {model.name!r}, a {model.kind}, which reads no numbers; give texts"
+        )
+    for row in rows:
+        if len(row) != width:
+            raise ValueError(f"rows must have {width} numbers each, as the training data have, got {len(row)}")
+    return _codes(model, sparse.csr_array(np.array(rows, dtype=np.float32)))
+
+
+def _check_encodes(model: LoadedModel) -> None:
+    if "encode" not in model.questions:
+        raise CannotAnswer(f"the model must encode, which {model.name!r}, a {model.kind}, does not do")
+
+
+def _terms(model: LoadedModel, given: str) -> Vocabulary:
+    terms = terms_of(model.estimator)
+    if terms is None:
+        raise CannotAnswer(f"{given} must be left out for {model.name!r}, a {model.kind}, which counts no terms")
+    return terms
+
+
+def _matrix(counts: Sequence[Mapping[int, float]], num_terms: int) -> sparse.csr_array:
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in counts])])
+    indices = np.array([place for row in counts for place in row], dtype=np.int32)
+    values = np.array([value for row in counts for value in row.values()], dtype=np.float32)
+    matrix = sparse.csr_array((values, indices, indptr), shape=(len(counts), num_terms))
+    matrix.sort_indices()
+    return matrix
+
+
+def _data_options(model: LoadedModel) -> dict[str, Any]:
+    """Return what the artifact remembers of how its texts were read; nothing where it remembers nothing."""
+    try:
+        data = read_origin(model.config).data
+    except ValueError:
+        return {}
+    return {**data.options, "name": data.name}
+
+
+def _codes(model: LoadedModel, data: Any) -> list[Code]:
+    """Return, for every row, the features that are not zero."""
+    codes = sparse.csr_array(model.estimator.transform(data))
+    names = _feature_names(model, codes.shape[1])
+    return [
+        [(names[place], float(value)) for place, value in zip(codes.indices[part], codes.data[part], strict=True)]
+        for part in (slice(codes.indptr[row], codes.indptr[row + 1]) for row in range(codes.shape[0]))
+    ]
+
+
+def _feature_names(model: LoadedModel, width: int) -> list[str]:
+    named = getattr(model.estimator, "get_feature_names_out", None)
+    return [str(number) for number in range(width)] if named is None else list(map(str, named()))
