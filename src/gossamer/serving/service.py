@@ -144,6 +144,10 @@ class Service:
         """Answer questions whose ids were looked up, all by one model and with as few calls of it as can be."""
         return self._ask(lambda: recommending.recommend_all(model, wanted))
 
+    def ask(self, question: Callable[[], T]) -> T:
+        """Answer a question of the caller's own, while no other is being answered."""
+        return self._ask(question)
+
     def _ask(self, question: Callable[[], T]) -> T:
         with self._one_at_a_time:
             return question()

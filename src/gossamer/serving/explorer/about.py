@@ -10,9 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from gossamer.core.checks import check_int
+from gossamer.core.protocols import Predictor, Recommender, Transformer
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.serving.explaining import plain
 from gossamer.serving.explorer.groups import Groups, largest
 from gossamer.serving.explorer.knowledge import Knowledge
 
@@ -72,7 +74,7 @@ class About:
 
 
 def about(knowledge: Knowledge, kind: str, name: str, n: int = NUM_SHOWN) -> About:
-    """Return what the model knows about a name of a vocabulary; a NotKnownError where there is no such name."""
+    """Return what the model knows about a name of a vocabulary; a NotFound where there is no such name."""
     check_int("n", n, at_least=1)
     index = knowledge.index_of(kind, name)
     rankings = [
@@ -125,9 +127,9 @@ def recommendations(knowledge: Knowledge, kind: str, index: int, n: int) -> Rank
     if kind == "users":
         return _for_user(knowledge, index, n)
     items = getattr(estimator, "items_", None)
-    if not hasattr(estimator, "recommend") or items is None or items != knowledge.vocabularies.get(kind):
+    if not isinstance(estimator, Recommender) or items is None or kind not in ("items", "terms"):
         return None
-    found = estimator.recommend(_history(items, index), n)
+    found = knowledge.ask(lambda: estimator.recommend(_history(items, index), n))
     keep = (found.items[0] >= 0) & np.isfinite(found.scores[0])
     noun = "word" if kind in ("terms", "words") else "item"
     meaning = f"score, where this {noun} is all that is known"
@@ -135,21 +137,29 @@ def recommendations(knowledge: Knowledge, kind: str, index: int, n: int) -> Rank
 
 
 def _for_user(knowledge: Knowledge, index: int, n: int) -> Ranking | None:
-    """Return the items that a model of ratings predicts the highest values for."""
-    estimator, items = knowledge.estimator, knowledge.vocabularies.get("items")
-    if items is None or hasattr(estimator, "recommend") or not hasattr(estimator, "predict"):
+    """Return what is recommended to a user with a known history, or what a model of ratings rates highest."""
+    estimator, histories = knowledge.estimator, knowledge.histories
+    if isinstance(estimator, Recommender):
+        if histories is None or len(histories) != len(knowledge.vocabularies["users"]):
+            return None
+        found = knowledge.ask(lambda: estimator.recommend(histories[index : index + 1], n))
+        keep = found.items[0] >= 0
+        rows = _scored(knowledge, "items", found.items[0][keep], found.scores[0][keep])
+        return Ranking("Recommended", "score, from what the user had in training", rows)
+    items = getattr(estimator, "items_", None)
+    if items is None or not isinstance(estimator, Predictor):
         return None
-    count = len(items)
     user = knowledge.vocabularies["users"].take(np.array([index]))
+    count = len(items)
     everything = Interactions(user, items, np.array([0, count]), np.arange(count, dtype=np.int32))
-    ratings = np.asarray(estimator.predict(everything), dtype=np.float64)
+    ratings = np.asarray(knowledge.ask(lambda: estimator.predict(everything)), dtype=np.float64)
     best = largest(ratings, n)
     return Ranking("Would rate highest", "predicted rating", _scored(knowledge, "items", best, ratings[best]))
 
 
 def _history(items: Vocabulary, index: int) -> Interactions:
     """Return one user who has one item, once."""
-    user = Vocabulary(["someone"])
+    user = Vocabulary(["\0"])  # a name that nobody has: some models look users up
     return Interactions(user, items, np.array([0, 1]), np.array([index]), rating=np.ones(1, dtype=np.float32))
 
 
@@ -163,12 +173,13 @@ def _memberships(knowledge: Knowledge, kind: str, index: int, n: int) -> list[Be
 
 def _active_code(knowledge: Knowledge, kind: str, index: int, n: int) -> list[Belongings]:
     """Return what is on in the code of a document that has this one word."""
-    estimator, vocabulary = knowledge.estimator, knowledge.vocabularies[kind]
+    estimator = knowledge.estimator
     coded = [groups for groups in knowledge.groups if groups.kind == kind and groups.code]
-    if kind != "terms" or not coded or not hasattr(estimator, "transform"):
+    if kind != "terms" or not coded or not isinstance(estimator, Transformer):
         return []
-    one = sparse.csr_array((np.ones(1, dtype=np.float32), [index], [0, 1]), shape=(1, len(vocabulary)))
-    code = estimator.transform(Counts(one, vocabulary))
+    terms = knowledge.vocabularies[kind]
+    one = sparse.csr_array((np.ones(1, dtype=np.float32), [index], [0, 1]), shape=(1, len(terms)))
+    code = knowledge.ask(lambda: estimator.transform(Counts(one, terms)))
     values = code.toarray()[0] if sparse.issparse(code) else np.asarray(code)[0]
     found = []
     for groups in coded:
@@ -197,26 +208,17 @@ def _own_tables(
     explain: Any = getattr(knowledge.estimator, "explain", None)
     if kind != "users" or explain is None or "user" not in inspect.signature(explain).parameters:
         return {}
-    tables = explain(n, user=knowledge.vocabularies["users"][index])
+    tables = knowledge.ask(lambda: explain(n, user=knowledge.vocabularies["users"][index]))
     # Communities are among the groups, where they can be opened.
     return {title: plain_rows(rows) for title, rows in tables.items() if title != "communities"}
 
 
 def plain_rows(rows: list[dict[str, Any]]) -> list[dict[str, str | int | float | None]]:
     """Return rows of a table with cells that JSON and people can read: lists as text, what is not finite as None."""
-    return [{str(key): _plain(cell) for key, cell in row.items()} for row in rows]
-
-
-def _plain(cell: Any) -> str | int | float | None:
-    if isinstance(cell, bool | np.bool_):
-        return str(bool(cell))
-    if isinstance(cell, int | np.integer):
-        return int(cell)
-    if isinstance(cell, float | np.floating):
-        return float(cell) if np.isfinite(cell) else None
-    if isinstance(cell, list | tuple):
-        return ", ".join(map(str, cell))
-    return None if cell is None else str(cell)
+    return [
+        {key: ", ".join(map(str, cell)) if isinstance(cell, list) else cell for key, cell in plain(row).items()}
+        for row in rows
+    ]
 
 
 def _scored(knowledge: Knowledge, kind: str, items: np.ndarray, scores: np.ndarray) -> list[Scored]:

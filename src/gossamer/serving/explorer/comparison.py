@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.runner.search import has_a_best, lower_is_better
+from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import About, about
-from gossamer.serving.explorer.errors import NotKnownError
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.overview import as_text, summarise
 
@@ -58,18 +58,14 @@ class Answers:
     shared: list[str]
 
 
-def compare(
-    left: tuple[str, Mapping[str, Any], Knowledge], right: tuple[str, Mapping[str, Any], Knowledge]
-) -> Comparison:
-    """Return two models, each (name, config, knowledge), side by side."""
-    (left_name, left_config, left_known), (right_name, right_config, right_known) = left, right
-    arguments = [as_text(config.get("arguments") or {}) for config in (left_config, right_config)]
-    sizes = [summarise(name, known.estimator) for name, _, known in (left, right)]
-    kinds = {kind for known in (left_known, right_known) for kind in known.vocabularies}
-    both = [kind for kind in sorted(kinds) if kind in left_known.vocabularies and kind in right_known.vocabularies]
+def compare(left: Knowledge, right: Knowledge) -> Comparison:
+    """Return two models side by side."""
+    arguments = [as_text(one.config.get("arguments") or {}) for one in (left, right)]
+    sizes = [summarise(one.model.name, one.estimator) for one in (left, right)]
+    both = [kind for kind in left.vocabularies if kind in right.vocabularies]
     return Comparison(
-        left=left_name,
-        right=right_name,
+        left=left.model.name,
+        right=right.model.name,
         left_class=sizes[0].class_name,
         right_class=sizes[1].class_name,
         settings=[
@@ -82,7 +78,7 @@ def compare(
             _measure("values", float(sizes[0].values), float(sizes[1].values), is_low=True),
             _measure("bytes", float(sizes[0].bytes), float(sizes[1].bytes), is_low=True),
         ],
-        metrics=_metrics(left_config.get("metrics") or {}, right_config.get("metrics") or {}),
+        metrics=_metrics(left.config.get("metrics") or {}, right.config.get("metrics") or {}),
         shared_kinds=both,
     )
 
@@ -95,7 +91,7 @@ def answer_both(left: Knowledge, right: Knowledge, kind: str, name: str, n: int 
         for found, _ in answers
     ]
     if all(found is None for found, _ in answers):
-        raise NotKnownError(f"Neither model knows {name[:80]!r}.")
+        raise NotFound(f"Neither model knows {name[:80]!r}.")
     return Answers(answers[0][0], answers[1][0], answers[0][1], answers[1][1], sorted(named[0] & named[1]))
 
 
@@ -105,7 +101,7 @@ def _answer(known: Knowledge, kind: str, name: str, n: int) -> tuple[About | Non
     for one in dict.fromkeys(kinds):
         try:
             return about(known, one, name, n), ""
-        except NotKnownError:
+        except NotFound:
             continue
     return None, f"This model does not know {name[:80]!r}."
 

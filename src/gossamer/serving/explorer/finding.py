@@ -117,7 +117,7 @@ def _communities(estimator: Any, _: Vocabularies) -> list[Groups]:
 
 def _topics(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
     """Return both ends of the latent directions of a count model: what one standard deviation of z makes likelier."""
-    decoder = getattr(getattr(estimator, "network_", None), "decoder", None)
+    decoder: Any = getattr(getattr(estimator, "network_", None), "decoder", None)
     kind = next((kind for kind in ("terms", "items") if kind in vocabularies), None)
     if kind is None or not hasattr(decoder, "latent_dim") or not hasattr(decoder, "logits"):
         return []
@@ -227,7 +227,8 @@ def _stationary(transition: np.ndarray) -> np.ndarray:
     count = len(transition)
     system = np.vstack([transition.T - np.eye(count), np.ones(count)])
     found = np.linalg.lstsq(system, np.append(np.zeros(count), 1.0), rcond=None)[0]
-    return np.maximum(found, 0)
+    entered: np.ndarray = np.maximum(found, 0)
+    return entered
 
 
 def _dimensions(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:

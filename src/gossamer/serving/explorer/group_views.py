@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import plain_rows, plural
-from gossamer.serving.explorer.errors import NotKnownError
 from gossamer.serving.explorer.groups import RELEVANCE
 from gossamer.serving.explorer.knowledge import Knowledge
 
@@ -34,7 +34,7 @@ class GroupSet:
     kind: str
     size_meaning: str
     weight_meaning: str
-    has_probs: bool
+    has_shares: bool
     groups: list[GroupSummary]
 
 
@@ -82,7 +82,7 @@ def list_group_sets(knowledge: Knowledge) -> list[GroupSet]:
                 kind=groups.kind,
                 size_meaning=groups.size_meaning,
                 weight_meaning=groups.weight_meaning,
-                has_probs=groups.probs is not None,
+                has_shares=groups.overall is not None,
                 groups=summaries,
             )
         )
@@ -95,15 +95,15 @@ def open_group(
     """Return one group and the n names that stand for it."""
     groups = knowledge.find_group_set(key)
     if not 0 <= number < len(groups):
-        raise NotKnownError(f"There is no {groups.noun} number {number}: they go from 0 to {len(groups) - 1}.")
+        raise NotFound(f"There is no {groups.noun} number {number}: they go from 0 to {len(groups) - 1}.")
     weights = groups.column(number)
-    probs, base = groups.probs, groups.base
+    within, overall = groups.within(number), groups.overall
     members = [
         Member(
             name=knowledge.name_of(groups.kind, member),
             weight=float(weights[member]),
-            within=None if probs is None else float(probs[number, member]),
-            overall=None if base is None else float(base[member]),
+            within=None if within is None else float(within[member]),
+            overall=None if overall is None else float(overall[member]),
         )
         for member in groups.members(number, n, relevance)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ class Groups:
     """K groups of the names of one vocabulary, `kind`, with a weight for every name and group.
 
     `weights` (V, K), dense or sparse, say how strongly a name belongs; 0 or less is not at all. Where groups are
-    distributions over names, `probs` (K, V) are theirs and `base` (V,) is that of everything. `code` gives each group
-    the column of the model's codes that stands for it, and the sign. `facts` has a dict per group for people to read.
+    distributions over names, `probs` (K, V) are theirs and `base` (V,) is that of everything; where they are not,
+    weights that are never below 0 give shares in the same way. `code` gives each group the column of the model's codes
+    that stands for it, and the sign. `facts` has a dict per group for people to read.
     """
 
     key: str
@@ -50,40 +52,65 @@ class Groups:
         """Return the weights (V,) of all names in a group."""
         check_int("number", number, at_least=0, at_most=len(self) - 1)
         if isinstance(self.weights, np.ndarray):
-            return self.weights[:, number]
+            return np.asarray(self.weights[:, number])
         chosen: np.ndarray = self.weights[:, [number]].toarray()[:, 0]
         return chosen
 
     def row(self, name: int) -> np.ndarray:
         """Return the weights (K,) of a name in all groups."""
         if isinstance(self.weights, np.ndarray):
-            return self.weights[name]
+            return np.asarray(self.weights[name])
         chosen: np.ndarray = self.weights[[name]].toarray()[0]
         return chosen
+
+    def within(self, number: int) -> np.ndarray | None:
+        """Return p(name | group) (V,): its distribution, or its weights as shares; None where some are below 0."""
+        if self.probs is not None:
+            return np.asarray(self.probs[number])
+        if not self._are_shares:
+            return None
+        weights = self.column(number)
+        shares: np.ndarray = weights / max(float(weights.sum()), TINY)
+        return shares
+
+    @cached_property
+    def overall(self) -> np.ndarray | None:
+        """p(name) (V,) over all groups; None where weights are no shares."""
+        if self.probs is not None:
+            return self.base
+        if not self._are_shares:
+            return None
+        totals = np.asarray(self.weights.sum(axis=1)).ravel()
+        shares: np.ndarray = totals / max(float(totals.sum()), TINY)
+        return shares
+
+    @cached_property
+    def _are_shares(self) -> bool:
+        return self.weights.shape[0] > 0 and float(self.weights.min()) >= 0
 
     def members(self, number: int, n: int = 30, relevance: float = RELEVANCE) -> np.ndarray:
         """Return the n names that stand for a group, best first.
 
-        Of distributions, by λ · log p(name | group) + (1 − λ) · log(p(name | group) / p(name)), λ being `relevance`: 1
-        lists what is frequent, 0 what is special. Of others, by weight.
+        By λ · log p(name | group) + (1 − λ) · log(p(name | group) / p(name)), λ being `relevance`: 1 lists what has the
+        most weight, 0 what is special; by weight where weights are no shares. What a group does not raise is no member
+        of it, however frequent it is everywhere.
         """
         check_int("n", n, at_least=1)
         check_real("relevance", relevance, at_least=0, at_most=1)
-        weights = self.column(number)
+        weights, within, overall = self.column(number), self.within(number), self.overall
         scores = weights
-        if self.probs is not None and self.base is not None:
-            within = np.log(np.maximum(self.probs[number], TINY))
-            scores = within - (1 - relevance) * np.log(np.maximum(self.base, TINY))
-            # What a group does not raise is no member of it, however frequent it is everywhere.
-            scores = np.where(weights > 0, scores, -np.inf)
-        best = largest(scores, n)
-        return best[(weights[best] > 0) & np.isfinite(scores[best])]
+        if within is not None and overall is not None:
+            scores = np.log(np.maximum(within, TINY)) - (1 - relevance) * np.log(np.maximum(overall, TINY))
+        best = largest(np.where(weights > 0, scores, -np.inf), n)
+        members: np.ndarray = best[weights[best] > 0]
+        return members
 
     def strongest_of(self, name: int, n: int = 10) -> np.ndarray:
         """Return the groups that a name belongs to most."""
         weights = self.row(name)
         best = largest(weights, n)
-        return best[weights[best] > 0]
+        chosen: np.ndarray = best[weights[best] > 0]
+        return chosen
 
     def strongest_of_all(self) -> np.ndarray:
         """Return the group that each name belongs to most (V,), -1 where it belongs to none."""

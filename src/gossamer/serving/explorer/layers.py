@@ -84,8 +84,15 @@ def _units(network: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         if isinstance(module, PAIRS):
             inside_pair = (f"{name}.",)
             yield name, module
-        elif next(module.parameters(recurse=False), None) is not None or next(module.children(), None) is None:
+        elif next(module.parameters(recurse=False), None) is not None or _is_leaf(module):
             yield name or "network", module
+
+
+def _is_leaf(module: nn.Module) -> bool:
+    """Say whether a module is a step without weights, such as an activation; empty lists of modules are nothing."""
+    return next(module.children(), None) is None and not isinstance(
+        module, nn.ModuleList | nn.Sequential | nn.ModuleDict
+    )
 
 
 def _module_layer(name: str, module: nn.Module, change: Any, seen: set[int]) -> Layer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.serving.explorer.errors import NotKnownError
+from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.groups import largest
 from gossamer.serving.explorer.knowledge import Knowledge
 
@@ -35,11 +35,11 @@ class PointMap:
 
 
 def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointMap:
-    """Return the map of a vocabulary in one projection; a NotKnownError where the model has no vectors for it."""
+    """Return the map of a vocabulary in one projection; a NotFound where the model has no vectors for it."""
     space = knowledge.spaces.get(kind)
     if space is None:
         drawn = ", ".join(knowledge.spaces)
-        raise NotKnownError(
+        raise NotFound(
             f"This model has no map of {kind!r:.80}: it keeps no vectors of them."
             + (f" It has maps of {drawn}." if drawn else "")
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gossamer.core.protocols import Explainer
 from gossamer.metrics.size import count_bytes, count_values
 from gossamer.persistence.config import CARD_FILE
 from gossamer.serving.explorer.about import plain_rows
@@ -69,12 +70,12 @@ def summarise(name: str, estimator: Any) -> ModelSummary:
     )
 
 
-def overview(name: str, config: Mapping[str, Any], path: Path | None, knowledge: Knowledge) -> Overview:
+def overview(knowledge: Knowledge) -> Overview:
     """Return what is known of a model as a whole."""
-    estimator = knowledge.estimator
+    estimator, config = knowledge.estimator, knowledge.config
     stored = _stored(estimator)
     return Overview(
-        name=name,
+        name=knowledge.model.name,
         class_name=type(estimator).__name__,
         class_path=str(config.get("class", "")),
         summary=summary_of(estimator),
@@ -86,8 +87,8 @@ def overview(name: str, config: Mapping[str, Any], path: Path | None, knowledge:
         data=as_text(_flat(config.get("provenance") or {})),
         metrics=plain_rows([dict(config.get("metrics") or {})])[0],  # type: ignore[arg-type]
         curves=_curves(estimator),
-        tables=_tables(estimator),
-        card=_card(path),
+        tables=_tables(knowledge),
+        card=_card(knowledge.model.path),
         has_groups=bool(knowledge.groups),
         maps=list(knowledge.spaces),
     )
@@ -137,15 +138,17 @@ def _curves(estimator: Any) -> list[Curve]:
     return [Curve(name, [row[name] for row in rows]) for name in numbers]  # type: ignore[misc]
 
 
-def _tables(estimator: Any) -> dict[str, list[dict[str, str | int | float | None]]]:
-    if not hasattr(estimator, "explain"):
+def _tables(knowledge: Knowledge) -> dict[str, list[dict[str, str | int | float | None]]]:
+    estimator = knowledge.estimator
+    if not isinstance(estimator, Explainer):
         return {}
-    return {title: plain_rows(rows) for title, rows in estimator.explain(NUM_ROWS).items() if isinstance(rows, list)}
+    tables = knowledge.ask(lambda: estimator.explain(NUM_ROWS))
+    return {title: plain_rows(rows) for title, rows in tables.items() if isinstance(rows, list)}
 
 
-def _card(path: Path | None) -> str:
+def _card(path: Path) -> str:
     """Return the card beside the model; none where the artifact has been moved since."""
     try:
-        return "" if path is None else (path / CARD_FILE).read_text(encoding="utf-8")[:MOST_CARD_LETTERS]
+        return (path / CARD_FILE).read_text(encoding="utf-8")[:MOST_CARD_LETTERS]
     except OSError:
         return ""

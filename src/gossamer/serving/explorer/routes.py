@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, HTTPException, Query, Response
 
+from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import About, about
 from gossamer.serving.explorer.comparison import Answers, Comparison, answer_both, compare
-from gossamer.serving.explorer.errors import NotKnownError
 from gossamer.serving.explorer.group_views import NUM_MEMBERS, GroupSet, OpenGroup, list_group_sets, open_group
 from gossamer.serving.explorer.groups import RELEVANCE
 from gossamer.serving.explorer.knowledge import Knowledge
@@ -20,6 +20,8 @@ from gossamer.serving.explorer.maps import PointMap, make_map
 from gossamer.serving.explorer.names import MOST_LETTERS, Found
 from gossamer.serving.explorer.overview import ModelSummary, Overview, overview, summarise
 from gossamer.serving.explorer.runs import Experiment, Runs, Trade
+from gossamer.serving.loading import LoadedModel
+from gossamer.serving.service import Service
 
 # Nothing from elsewhere, nothing inline: a name that got into the page as markup could still do nothing.
 HEADERS = {
@@ -38,45 +40,27 @@ Count = Annotated[int, Query(ge=1, le=100)]
 Answer = TypeVar("Answer")
 
 
-class Served(Protocol):
-    """A loaded model, as the service holds it."""
-
-    name: str
-    path: Path
-
-    @property
-    def estimator(self) -> Any:
-        """The fitted model."""
-
-    @property
-    def config(self) -> Any:
-        """What config.json says."""
-
-
 class Shelf:
     """What is known of each served model; worked out anew when the service has replaced a model."""
 
-    def __init__(self, service: Any) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._known: dict[str, tuple[Any, Knowledge]] = {}
+        self._known: dict[str, Knowledge] = {}
 
-    def models(self) -> list[Served]:
+    def models(self) -> list[LoadedModel]:
         """Return the models that are served now."""
         return list(self._service.models.values())
 
-    def open(self, name: str) -> tuple[Served, Knowledge]:
-        """Return a model and what is known of it."""
-        model = self._service.models.get(name)
-        if model is None:
-            served = ", ".join(self._service.models) or "none"
-            raise NotKnownError(f"No model called {name[:80]!r} is served here; there is {served}.")
+    def open(self, name: str) -> Knowledge:
+        """Return what is known of a model."""
+        model = self._service.find(name)
         held = self._known.get(name)
-        if held is None or held[0] is not model:
-            held = self._known[name] = (model, Knowledge(model.estimator))
-        return model, held[1]
+        if held is None or held.model is not model:
+            held = self._known[name] = Knowledge(model, self._service.ask)
+        return held
 
 
-def make_router(service: Any, results: str | Path | None = None) -> APIRouter:
+def make_router(service: Service, results: str | Path | None = None) -> APIRouter:
     """Return the routes of the explorer over the models of `service`.
 
     `results` is the folder of result records; without it, `results` beside the working directory is taken.
@@ -97,7 +81,7 @@ def _ask(question: Callable[[], Answer]) -> Answer:
     """Answer, or say in a sentence what is not known: 404, or what cannot be: 422."""
     try:
         return question()
-    except NotKnownError as error:
+    except NotFound as error:
         raise HTTPException(404, str(error)) from None
     except ValueError as error:
         raise HTTPException(422, str(error)) from None
@@ -134,40 +118,36 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
     def model(model: Text) -> Overview:
         """Say what a model is: class, settings, data, metrics, size, training, card."""
 
-        def answer() -> Overview:
-            served, known = shelf.open(model)
-            return overview(served.name, served.config, served.path, known)
-
-        return _ask(answer)
+        return _ask(lambda: overview(shelf.open(model)))
 
     @router.get("/explore/layers")
     def layers(model: Text) -> Inside:
         """List the layers of a model."""
-        return _ask(lambda: look_inside(shelf.open(model)[0].estimator))
+        return _ask(lambda: look_inside(shelf.open(model).estimator))
 
 
 def _add_names(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/search")
     def search(model: Text, q: Text, n: Count = 20) -> Found:
         """Find names by a part of them."""
-        return _ask(lambda: shelf.open(model)[1].names.search(q, n))
+        return _ask(lambda: shelf.open(model).names.search(q, n))
 
     @router.get("/explore/about")
     def about_name(model: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)], n: Count = 10) -> About:
         """Say what a model knows about a name."""
-        return _ask(lambda: about(shelf.open(model)[1], kind, name, n))
+        return _ask(lambda: about(shelf.open(model), kind, name, n))
 
     @router.get("/explore/map")
     def point_map(model: Text, kind: Text, projection: Text = "pca") -> PointMap:
         """Return the map of a vocabulary."""
-        return _ask(lambda: make_map(shelf.open(model)[1], kind, projection))
+        return _ask(lambda: make_map(shelf.open(model), kind, projection))
 
 
 def _add_groups(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/groups")
     def groups(model: Text) -> list[GroupSet]:
         """List what a model sorts its names into: anchors, topics, communities, features, phases."""
-        return _ask(lambda: list_group_sets(shelf.open(model)[1]))
+        return _ask(lambda: list_group_sets(shelf.open(model)))
 
     @router.get("/explore/group")
     def group(
@@ -178,24 +158,19 @@ def _add_groups(router: APIRouter, shelf: Shelf) -> None:
         relevance: Annotated[float, Query(ge=0, le=1)] = RELEVANCE,
     ) -> OpenGroup:
         """Return one group with its members."""
-        return _ask(lambda: open_group(shelf.open(model)[1], key, number, n, relevance))
+        return _ask(lambda: open_group(shelf.open(model), key, number, n, relevance))
 
 
 def _add_comparisons(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/compare")
     def compare_models(left: Text, right: Text) -> Comparison:
         """Put two models side by side."""
-
-        def answer() -> Comparison:
-            (one, one_known), (other, other_known) = shelf.open(left), shelf.open(right)
-            return compare((one.name, one.config, one_known), (other.name, other.config, other_known))
-
-        return _ask(answer)
+        return _ask(lambda: compare(shelf.open(left), shelf.open(right)))
 
     @router.get("/explore/answers")
     def answers(left: Text, right: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)]) -> Answers:
         """Put what two models know about a name side by side."""
-        return _ask(lambda: answer_both(shelf.open(left)[1], shelf.open(right)[1], kind, name))
+        return _ask(lambda: answer_both(shelf.open(left), shelf.open(right), kind, name))
 
 
 def _add_runs(router: APIRouter, runs: Runs) -> None:

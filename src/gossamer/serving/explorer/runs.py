@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gossamer.runner.records import Record, read_record
 from gossamer.runner.search import has_a_best, lower_is_better
-from gossamer.serving.explorer.errors import NotKnownError
+from gossamer.serving.errors import NotFound
 
 logger = logging.getLogger(__name__)
 
@@ -82,14 +82,14 @@ class Runs:
         """Return every row of an experiment with cost `x` and metric `y`, and which are on the front."""
         rows = self._rows().get(experiment)
         if rows is None:
-            raise NotKnownError(f"There are no runs of {experiment[:80]!r}.")
+            raise NotFound(f"There are no runs of {experiment[:80]!r}.")
         points: list[tuple[str, Record, int, float, float]] = []
         for row, runs in rows.items():
             values = _measured(runs)
             if x in values and y in values:
                 points.append((row, runs[0], len(runs), values[x], values[y]))
         if not points:
-            raise NotKnownError(f"No run of {experiment[:80]!r} has both {x[:80]!r} and {y[:80]!r}.")
+            raise NotFound(f"No run of {experiment[:80]!r} has both {x[:80]!r} and {y[:80]!r}.")
         axis = Axis(y, lower_is_better(y))
         front = pareto_front([point[3] for point in points], [point[4] for point in points], axis.lower_is_better)
         return Trade(
