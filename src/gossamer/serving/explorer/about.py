@@ -97,6 +97,24 @@ def about(knowledge: Knowledge, kind: str, name: str, n: int = NUM_SHOWN) -> Abo
     )
 
 
+@dataclass(frozen=True)
+class Examples:
+    """Some names of a vocabulary to begin with."""
+
+    kind: str
+    names: list[str]
+
+
+def examples(knowledge: Knowledge, n: int = 24) -> list[Examples]:
+    """Return the most frequent names of each vocabulary, or its first ones where nothing is known of that."""
+    found = []
+    for kind, vocabulary in knowledge.vocabularies.items():
+        counts = knowledge.frequencies.get(kind)
+        rows = np.arange(min(n, len(vocabulary))) if counts is None else largest(np.asarray(counts), n)
+        found.append(Examples(kind, [knowledge.name_of(kind, row) for row in rows]))
+    return found
+
+
 def _facts(knowledge: Knowledge, kind: str, index: int) -> dict[str, str | int | float]:
     counts = knowledge.frequencies.get(kind)
     if counts is None:

@@ -106,10 +106,10 @@ class Groups:
         return members
 
     def strongest_of(self, name: int, n: int = 10) -> np.ndarray:
-        """Return the groups that a name belongs to most."""
+        """Return the groups that a name belongs to most, without those of less than a thousandth of the first."""
         weights = self.row(name)
         best = largest(weights, n)
-        chosen: np.ndarray = best[weights[best] > 0]
+        chosen: np.ndarray = best[weights[best] > 0.001 * max(float(weights.max(initial=0)), 0)]
         return chosen
 
     def strongest_of_all(self) -> np.ndarray:

@@ -77,6 +77,7 @@ def look_inside(estimator: Any) -> Inside:
 
 def _units(network: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Yield what is one layer to a reader: factorised pairs whole, modules with weights of their own, and leaves."""
+    # Factorised pairs are walked through whole, so what is inside them is passed over.
     inside_pair: tuple[str, ...] = ()
     for name, module in network.named_modules():
         if inside_pair and name.startswith(inside_pair):
@@ -84,8 +85,12 @@ def _units(network: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         if isinstance(module, PAIRS):
             inside_pair = (f"{name}.",)
             yield name, module
-        elif next(module.parameters(recurse=False), None) is not None or _is_leaf(module):
+        elif _own_tensors(module) or _is_leaf(module):
             yield name or "network", module
+
+
+def _own_tensors(module: nn.Module) -> bool:
+    return any(True for _ in module.parameters(recurse=False)) or any(True for _ in module.buffers(recurse=False))
 
 
 def _is_leaf(module: nn.Module) -> bool:
@@ -98,7 +103,8 @@ def _is_leaf(module: nn.Module) -> bool:
 def _module_layer(name: str, module: nn.Module, change: Any, seen: set[int]) -> Layer:
     is_pair = isinstance(module, PAIRS)
     weights = []
-    for weight_name, tensor in module.named_parameters(recurse=is_pair):
+    buffers = [(key, value) for key, value in module.named_buffers(recurse=is_pair) if key in module.state_dict()]
+    for weight_name, tensor in [*module.named_parameters(recurse=is_pair), *buffers]:
         if id(tensor) in seen:  # a tied weight is stored once
             continue
         seen.add(id(tensor))

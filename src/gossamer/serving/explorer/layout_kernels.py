@@ -7,6 +7,7 @@ import numpy as np
 
 NUM_REPELLED = 4
 CLIP = 4.0
+GRAVITY = 0.02
 # Knuth's linear congruential generator: a layout needs cheap numbers, not good ones, and the same ones every time.
 MULTIPLIER, STEP = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
@@ -24,6 +25,9 @@ def settle(places: np.ndarray, neighbours: np.ndarray, epochs: int, seed: int) -
     for epoch in range(epochs):
         rate = 1.0 - epoch / epochs
         for i in range(count):
+            # A little gravity, without which parts that share no neighbours drift out of the page.
+            places[i, 0] -= GRAVITY * rate * places[i, 0]
+            places[i, 1] -= GRAVITY * rate * places[i, 1]
             for slot in range(width):
                 j = neighbours[i, slot]
                 if j < 0:

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, HTTPException, Query, Response
 
 from gossamer.serving.errors import NotFound
-from gossamer.serving.explorer.about import About, about
+from gossamer.serving.explorer.about import About, Examples, about, examples
 from gossamer.serving.explorer.comparison import Answers, Comparison, answer_both, compare
 from gossamer.serving.explorer.group_views import NUM_MEMBERS, GroupSet, OpenGroup, list_group_sets, open_group
 from gossamer.serving.explorer.groups import RELEVANCE
@@ -131,6 +131,11 @@ def _add_names(router: APIRouter, shelf: Shelf) -> None:
     def search(model: Text, q: Text, n: Count = 20) -> Found:
         """Find names by a part of them."""
         return _ask(lambda: shelf.open(model).names.search(q, n))
+
+    @router.get("/explore/examples")
+    def some_names(model: Text) -> list[Examples]:
+        """List names to begin with."""
+        return _ask(lambda: examples(shelf.open(model)))
 
     @router.get("/explore/about")
     def about_name(model: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)], n: Count = 10) -> About:
