@@ -27,6 +27,7 @@ export async function drawMap(place, { model, kind, name, projection = "pca" }) 
   ];
   const side = el("div", { class: "mapside" }, aboutIt);
   place.append(
+    el("h2", { class: "hidden" }, "Map"),
     el(
       "div",
       { class: "choices" },

@@ -45,7 +45,9 @@ export async function drawRuns(place, { model, experiment, x, y }) {
 }
 
 function scatter(trade, methods) {
-  const width = 720, height = 420, left = 64, bottom = 48, top = 16, right = 20;
+  // On a phone the drawing is as wide as the page, so that its text stays as large as all other text.
+  const isNarrow = matchMedia("(max-width: 44rem)").matches;
+  const [width, height] = isNarrow ? [350, 330] : [720, 420], left = isNarrow ? 44 : 64, bottom = 48, top = 20, right = isNarrow ? 12 : 20;
   const costs = trade.points.map((point) => point.x);
   const isLog = Math.min(...costs) > 0 && Math.max(...costs) / Math.min(...costs) > 8;
   const [lowX, highX] = padded(extent(costs), isLog), [lowY, highY] = padded(extent(trade.points.map((point) => point.y)), false);
@@ -55,13 +57,13 @@ function scatter(trade, methods) {
   const front = trade.points.filter((point) => point.is_best).sort((one, other) => one.x - other.x);
   const steps = front.map((point, place) => `${place ? `H${x(point.x).toFixed(1)}V` : `M${x(point.x).toFixed(1)} `}${y(point.y).toFixed(1)}`).join("");
   const better = trade.y.lower_is_better ? "lower" : "higher";
-  return el("div", { class: "chartbox" }, svg(
+  return svg(
     "svg",
     { class: "scatter", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${trade.points.length} rows by ${trade.x} and ${trade.y.name}; ${front.length} on the front. The table below has the numbers.` },
     ticks(lowY, highY, false).map((value) => [svg("path", { class: "grid", d: `M${left} ${y(value)}H${width - right}` }), svg("text", { x: left - 8, y: y(value), dy: "0.32em", "text-anchor": "end" }, number(value))]),
-    ticks(lowX, highX, isLog).map((value) => [svg("path", { class: "tick", d: `M${x(value)} ${height - bottom}v5` }), svg("text", { x: x(value), y: height - bottom + 20, "text-anchor": "middle" }, short(trade.x, value))]),
+    ticks(lowX, highX, isLog, isNarrow ? 3 : 6).map((value) => [svg("path", { class: "tick", d: `M${x(value)} ${height - bottom}v5` }), svg("text", { x: x(value), y: height - bottom + 20, "text-anchor": "middle" }, short(trade.x, value))]),
     svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", class: "axisname" }, `${TITLES[trade.x] ?? trade.x}${isLog ? ", logarithmic" : ""}`),
-    svg("text", { x: left, y: top - 3, class: "axisname" }, `${trade.y.name}, ${better} is better`),
+    svg("text", { x: isNarrow ? 4 : left, y: top - 6, class: "axisname" }, `${trade.y.name}, ${better} is better`),
     svg("path", { class: "front", d: steps }),
     trade.points.map((point) => {
       const { series, shape } = sign(methods.indexOf(point.method));
@@ -71,7 +73,7 @@ function scatter(trade, methods) {
         svg("title", {}, `${point.row} (${point.method}): ${cost(trade.x, point.x)}, ${trade.y.name} ${number(point.y)}, ${point.seeds} seeds`),
       );
     }),
-  ));
+  );
 }
 
 function short(name, value) {
