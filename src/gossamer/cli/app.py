@@ -9,7 +9,20 @@ from collections.abc import Sequence
 
 import typer
 
-from gossamer.cli import compare, compress, data, demo, evaluate, fit, inspect, predict, recommend, reproduce, version
+from gossamer.cli import (
+    compare,
+    compress,
+    data,
+    demo,
+    evaluate,
+    fit,
+    inspect,
+    predict,
+    recommend,
+    reproduce,
+    serve,
+    version,
+)
 
 app = typer.Typer(
     name="gossamer",
@@ -21,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-for verb in (fit, evaluate, predict, recommend, inspect, compare, compress, reproduce, demo, version):
+for verb in (fit, evaluate, predict, recommend, inspect, compare, compress, serve, reproduce, demo, version):
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 
 MISTAKE, BUG, INTERRUPTED = 2, 1, 130

@@ -71,7 +71,7 @@ def encode_rows(model: LoadedModel, rows: Sequence[Sequence[float]]) -> list[Cod
     width = getattr(model.estimator, "n_features_in_", None)
     if width is None:
         raise CannotAnswer(
-            f"rows must be left out for {model.name!r}, a {model.kind}, which reads no numbers; give texts"
+            f"rows must be left out for {model.name!r} ({model.kind}) which reads no numbers; give texts"
         )
     for row in rows:
         if len(row) != width:
@@ -81,13 +81,13 @@ def encode_rows(model: LoadedModel, rows: Sequence[Sequence[float]]) -> list[Cod
 
 def _check_encodes(model: LoadedModel) -> None:
     if "encode" not in model.questions:
-        raise CannotAnswer(f"the model must encode, which {model.name!r}, a {model.kind}, does not do")
+        raise CannotAnswer(f"the model must encode, which {model.name!r} ({model.kind}) does not do")
 
 
 def _terms(model: LoadedModel, given: str) -> Vocabulary:
     terms = terms_of(model.estimator)
     if terms is None:
-        raise CannotAnswer(f"{given} must be left out for {model.name!r}, a {model.kind}, which counts no terms")
+        raise CannotAnswer(f"{given} must be left out for {model.name!r} ({model.kind}) which counts no terms")
     return terms
 
 

@@ -9,3 +9,7 @@ class NotFound(LookupError):
 
 class CannotAnswer(ValueError):
     """The model is there, but does not do what it was asked to do."""
+
+
+class Busy(RuntimeError):
+    """More questions are waiting than will be answered in time; ask again."""

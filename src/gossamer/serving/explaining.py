@@ -21,11 +21,11 @@ MOST_SCORES = 5_000_000  # of all items after all these histories, that are held
 def explain(model: LoadedModel, n: int = 10, user: Id | None = None) -> dict[str, Any]:
     """Return the tables of the model, or of one user of the training data where the model can tell."""
     if "explain" not in model.questions:
-        raise CannotAnswer(f"the model must explain itself, which {model.name!r}, a {model.kind}, does not do")
+        raise CannotAnswer(f"the model must explain itself, which {model.name!r} ({model.kind}) does not do")
     if user is None:
         return {"model": model.name, "tables": plain(model.estimator.explain(n))}
     if "user" not in inspect.signature(model.estimator.explain).parameters:
-        raise CannotAnswer(f"user must be left out for {model.name!r}, a {model.kind}; give a history and an item")
+        raise CannotAnswer(f"user must be left out for {model.name!r} ({model.kind}); give a history and an item")
     try:
         tables = model.estimator.explain(n, user=user)
     except ValueError as error:

@@ -21,9 +21,7 @@ def what_follows(
 ) -> dict[str, Any]:
     """Return what follows one series of events, or of vectors; None is a step, or a value, that is missing."""
     if "next" not in model.questions:
-        raise CannotAnswer(
-            f"the model must be one of series, such as hsmm, which {model.name!r}, a {model.kind}, is not"
-        )
+        raise CannotAnswer(f"the model must be one of series, such as hsmm, which {model.name!r} ({model.kind}) is not")
     data = _series(model, sequence, features)
     present = model.estimator.predict_proba(data)[-1]
     step = model.estimator.next_observation(data)

@@ -37,7 +37,7 @@ class Wanted:
 def items_of(model: LoadedModel) -> Names:
     """Return the items of a recommender, or say that the model is none."""
     if "recommend" not in model.questions or model.names is None:
-        raise CannotAnswer(f"the model must recommend, which {model.name!r}, a {model.kind}, does not do")
+        raise CannotAnswer(f"the model must recommend, which {model.name!r} ({model.kind}) does not do")
     return model.names
 
 

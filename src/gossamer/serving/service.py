@@ -78,7 +78,7 @@ class Service:
         check_int("n", n, at_least=1)
         found = self.find(model)
         wanted = recommending.look_up(found, user, history, n, exclude_seen)
-        return self._ask(lambda: recommending.recommend_all(found, [wanted])[0])
+        return self.ask(lambda: recommending.recommend_all(found, [wanted])[0])
 
     def encode(
         self,
@@ -101,13 +101,13 @@ class Service:
             raise ValueError(f"one of {', '.join(ways)} must be given, with something in it")
         ((data, encode),) = given
         found = self.find(model)
-        return {"model": found.name, "codes": self._ask(lambda: encode(found, data))}
+        return {"model": found.name, "codes": self.ask(lambda: encode(found, data))}
 
     def similar(self, model: str | None = None, *, item: Id, n: int = 10) -> dict[str, Any]:
         """Return the n items nearest to an item, with the measure by which they are near."""
         check_int("n", n, at_least=1)
         found = self.find(model)
-        return self._ask(lambda: similarity.similar(found, item, n))
+        return self.ask(lambda: similarity.similar(found, item, n))
 
     def explain(
         self,
@@ -122,10 +122,10 @@ class Service:
         check_int("n", n, at_least=1)
         found = self.find(model)
         if history is None and item is None:
-            return self._ask(lambda: explaining.explain(found, n, user))
+            return self.ask(lambda: explaining.explain(found, n, user))
         if history is None or item is None or user is not None:
             raise ValueError("history and item must be given together, and without user")
-        return self._ask(lambda: explaining.speakers(found, history, item, n))
+        return self.ask(lambda: explaining.speakers(found, history, item, n))
 
     def next(
         self,
@@ -138,17 +138,14 @@ class Service:
         """Return the present phase of a series, the next one and when, and what to expect of the next step."""
         check_int("n", n, at_least=1)
         found = self.find(model)
-        return self._ask(lambda: following.what_follows(found, sequence, features=features, n=n))
+        return self.ask(lambda: following.what_follows(found, sequence, features=features, n=n))
 
     def recommend_all(self, model: LoadedModel, wanted: Sequence[recommending.Wanted]) -> list[dict[str, Any]]:
         """Answer questions whose ids were looked up, all by one model and with as few calls of it as can be."""
-        return self._ask(lambda: recommending.recommend_all(model, wanted))
+        return self.ask(lambda: recommending.recommend_all(model, wanted))
 
     def ask(self, question: Callable[[], T]) -> T:
-        """Answer a question of the caller's own, while no other is being answered."""
-        return self._ask(question)
-
-    def _ask(self, question: Callable[[], T]) -> T:
+        """Return what `question` returns, while no other question is answered."""
         with self._one_at_a_time:
             return question()
 
@@ -179,4 +176,4 @@ class Service:
                 for history in ([], [model.names[0]]):
                     self.recommend_all(model, [recommending.look_up(model, None, history, 1)])
             if "similar" in model.questions and model.names is not None and len(model.names):
-                self._ask(lambda model=model: similarity.similar(model, model.names[0], 1))  # type: ignore[misc]
+                self.ask(lambda model=model: similarity.similar(model, model.names[0], 1))  # type: ignore[misc]

@@ -18,7 +18,7 @@ def similar(model: LoadedModel, item: Id, n: int = 10) -> dict[str, Any]:
     """Return the n items nearest to `item`, nearest first: by weight, where above 0, or by cosine."""
     if "similar" not in model.questions or model.names is None:
         raise CannotAnswer(
-            f"the model must have vectors or weights of items, which {model.name!r}, a {model.kind}, does not have"
+            f"the model must have vectors or weights of items, which {model.name!r} ({model.kind}) does not have"
         )
     place = model.names.find(item)
     if place < 0:
