@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import About, Examples, about, examples
@@ -21,6 +20,7 @@ from gossamer.serving.explorer.names import MOST_LETTERS, Found
 from gossamer.serving.explorer.overview import ModelSummary, Overview, overview, summarise
 from gossamer.serving.explorer.runs import Experiment, Runs, Trade
 from gossamer.serving.loading import LoadedModel
+from gossamer.serving.routes import ERRORS
 from gossamer.serving.service import Service
 
 # Nothing from elsewhere, nothing inline: a name that got into the page as markup could still do nothing.
@@ -37,7 +37,6 @@ TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 
 Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 Count = Annotated[int, Query(ge=1, le=100)]
-Answer = TypeVar("Answer")
 
 
 class Shelf:
@@ -67,7 +66,7 @@ def make_router(service: Service, results: str | Path | None = None) -> APIRoute
     """
     shelf = Shelf(service)
     runs = Runs(Path("results") if results is None else Path(results))
-    router = APIRouter(tags=["explorer"])
+    router = APIRouter(tags=["explorer"], responses=ERRORS)
     _add_page(router)
     _add_models(router, shelf)
     _add_names(router, shelf)
@@ -75,16 +74,6 @@ def make_router(service: Service, results: str | Path | None = None) -> APIRoute
     _add_comparisons(router, shelf)
     _add_runs(router, runs)
     return router
-
-
-def _ask(question: Callable[[], Answer]) -> Answer:
-    """Answer, or say in a sentence what is not known: 404, or what cannot be: 422."""
-    try:
-        return question()
-    except NotFound as error:
-        raise HTTPException(404, str(error)) from None
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
 
 
 def _files() -> dict[str, bytes]:
@@ -104,7 +93,7 @@ def _add_page(router: APIRouter) -> None:
     def static(name: str) -> Response:
         """Return one of the page's files; a name is looked up, never opened."""
         if name not in files:
-            raise HTTPException(404, f"There is no file {name[:80]!r}.")
+            raise NotFound(f"There is no file {name[:80]!r}.")
         return Response(files[name], media_type=TYPES[Path(name).suffix], headers=HEADERS)
 
 
@@ -118,41 +107,41 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
     def model(model: Text) -> Overview:
         """Say what a model is: class, settings, data, metrics, size, training, card."""
 
-        return _ask(lambda: overview(shelf.open(model)))
+        return overview(shelf.open(model))
 
     @router.get("/explore/layers")
     def layers(model: Text) -> Inside:
         """List the layers of a model."""
-        return _ask(lambda: look_inside(shelf.open(model).estimator))
+        return look_inside(shelf.open(model).estimator)
 
 
 def _add_names(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/search")
     def search(model: Text, q: Text, n: Count = 20) -> Found:
         """Find names by a part of them."""
-        return _ask(lambda: shelf.open(model).names.search(q, n))
+        return shelf.open(model).names.search(q, n)
 
     @router.get("/explore/examples")
     def some_names(model: Text) -> list[Examples]:
         """List names to begin with."""
-        return _ask(lambda: examples(shelf.open(model)))
+        return examples(shelf.open(model))
 
     @router.get("/explore/about")
     def about_name(model: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)], n: Count = 10) -> About:
         """Say what a model knows about a name."""
-        return _ask(lambda: about(shelf.open(model), kind, name, n))
+        return about(shelf.open(model), kind, name, n)
 
     @router.get("/explore/map")
-    def point_map(model: Text, kind: Text, projection: Text = "pca") -> PointMap:
+    def point_map(model: Text, kind: Text, projection: Literal["pca", "neighbours"] = "pca") -> PointMap:
         """Return the map of a vocabulary."""
-        return _ask(lambda: make_map(shelf.open(model), kind, projection))
+        return make_map(shelf.open(model), kind, projection)
 
 
 def _add_groups(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/groups")
     def groups(model: Text) -> list[GroupSet]:
         """List what a model sorts its names into: anchors, topics, communities, features, phases."""
-        return _ask(lambda: list_group_sets(shelf.open(model)))
+        return list_group_sets(shelf.open(model))
 
     @router.get("/explore/group")
     def group(
@@ -163,19 +152,19 @@ def _add_groups(router: APIRouter, shelf: Shelf) -> None:
         relevance: Annotated[float, Query(ge=0, le=1)] = RELEVANCE,
     ) -> OpenGroup:
         """Return one group with its members."""
-        return _ask(lambda: open_group(shelf.open(model), key, number, n, relevance))
+        return open_group(shelf.open(model), key, number, n, relevance)
 
 
 def _add_comparisons(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/compare")
     def compare_models(left: Text, right: Text) -> Comparison:
         """Put two models side by side."""
-        return _ask(lambda: compare(shelf.open(left), shelf.open(right)))
+        return compare(shelf.open(left), shelf.open(right))
 
     @router.get("/explore/answers")
     def answers(left: Text, right: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)]) -> Answers:
         """Put what two models know about a name side by side."""
-        return _ask(lambda: answer_both(shelf.open(left), shelf.open(right), kind, name))
+        return answer_both(shelf.open(left), shelf.open(right), kind, name)
 
 
 def _add_runs(router: APIRouter, runs: Runs) -> None:
@@ -187,4 +176,4 @@ def _add_runs(router: APIRouter, runs: Runs) -> None:
     @router.get("/explore/trade")
     def trade(experiment: Text, x: Text, y: Text) -> Trade:
         """Return cost and quality of every row of an experiment, and its Pareto front."""
-        return _ask(lambda: runs.trade(experiment, x, y))
+        return runs.trade(experiment, x, y)
