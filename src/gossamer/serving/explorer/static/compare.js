@@ -5,7 +5,7 @@ import { el, show } from "./dom.js";
 import { bytes, number } from "./numbers.js";
 import { card, choice, fold, heading, notice, rankings, table, belongings } from "./parts.js";
 import { searchBox } from "./search.js";
-import { go, note } from "./state.js";
+import { go, note, read } from "./state.js";
 
 export async function drawCompare(place, { model, models, left, right, kind, name }) {
   place.append(heading("Compare", "Two of the models that are served here, side by side."));
@@ -17,7 +17,10 @@ export async function drawCompare(place, { model, models, left, right, kind, nam
   const first = known(left) ?? model;
   const second = known(right) ?? models.find((one) => one.name !== first).name;
   const options = models.map((one) => [one.name, one.name]);
-  const change = (parameters) => go("compare", { model, left: first, right: second, kind, name, ...parameters });
+  const change = (parameters) => {
+    const asked = read(); // what was asked since the view was drawn stays asked
+    go("compare", { model, left: first, right: second, kind: asked.kind, name: asked.name, ...parameters });
+  };
   const found = await get("compare", { left: first, right: second });
   const answers = el("div", {});
   const search = searchBox({
