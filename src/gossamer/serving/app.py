@@ -35,13 +35,12 @@ class Asking:
 
     def __init__(self, service: Service, settings: Settings, counters: Counters) -> None:
         self.service = service
-        self._settings = settings
-        # One: models are asked one at a time anyway, and the order of questions stays.
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+        self._max_waiting = settings.max_waiting
         self._num_waiting = 0
+        self._thread: ThreadPoolExecutor | None = None
         self.batcher: Batcher[LoadedModel, Wanted, dict[str, Any]] = Batcher(
             service.recommend_all,
-            self._thread,
+            self._run,
             on_batch=counters.record_batch,
             max_batch=settings.max_batch,
             max_waiting=settings.max_waiting,
@@ -50,17 +49,25 @@ class Asking:
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Return what `question` returns, in the models' thread."""
-        if self._num_waiting >= self._settings.max_waiting:
+        if self._num_waiting >= self._max_waiting:
             raise Busy(f"{self._num_waiting} questions are waiting already; ask again in a second")
         self._num_waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, question)
+            return await self._run(question)
         finally:
             self._num_waiting -= 1
 
+    def _run(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        if self._thread is None:
+            # One: models are asked one at a time anyway, and the order of questions stays.
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
     def close(self) -> None:
         """End the thread when it is done with what it has begun."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        if self._thread is not None:
+            self._thread.shutdown(wait=True, cancel_futures=True)
+            self._thread = None
 
 
 def create_app(
@@ -69,10 +76,12 @@ def create_app(
     *,
     explorer: APIRouter | None = None,
     shared_counters: Path | None = None,
+    is_all: bool = False,
 ) -> FastAPI:
     """Return the application that answers for `service`; `explorer` is a router with pages of its own.
 
-    Workers that are to be counted together have the same folder for `shared_counters`.
+    Workers that are to be counted together have the same folder for `shared_counters`. `is_all` says that the process
+    does nothing else.
     """
     limits = settings or Settings()
     counters = Counters(shared_counters)
@@ -81,10 +90,11 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asking.ask(service.warm_up)
-        # Models and libraries are millions of objects that stay: to look through them for garbage takes a tenth of a
-        # second every few thousand requests.
-        gc.collect()
-        gc.freeze()
+        if is_all:
+            # Models and libraries are a million objects that stay: to look through them for garbage takes a tenth of a
+            # second every few thousand requests.
+            gc.collect()
+            gc.freeze()
         watcher = asyncio.create_task(_watch(asking, counters, limits.reload_seconds))
         yield
         watcher.cancel()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from gossamer.serving.errors import Busy
@@ -17,14 +16,14 @@ Answer = TypeVar("Answer")
 class Batcher(Generic[Key, Question, Answer]):
     """Collects questions with equal keys for `wait_seconds`, or while the thread is busy, and answers them in one call.
 
-    `answer_all(key, questions)` runs in `executor`. Where it fails for several questions, each is asked alone, so
-    that none fails for another. Everything else happens in the event loop's own thread.
+    `run(answer_all, key, questions)` calls `answer_all` elsewhere, in a thread. Where it fails for several questions,
+    each is asked alone, so that none fails for another. Everything else happens in the event loop's own thread.
     """
 
     def __init__(
         self,
         answer_all: Callable[[Key, Sequence[Question]], Sequence[Answer]],
-        executor: Executor,
+        run: Callable[..., Awaitable[Sequence[Answer]]],
         *,
         on_batch: Callable[[int], None] = lambda _: None,
         max_batch: int = 64,
@@ -32,7 +31,7 @@ class Batcher(Generic[Key, Question, Answer]):
         wait_seconds: float = 0.001,
     ) -> None:
         self._answer_all = answer_all
-        self._executor = executor
+        self._run = run
         self._on_batch = on_batch
         self._max_batch, self._max_waiting, self._wait_seconds = max_batch, max_waiting, wait_seconds
         self._waiting: list[tuple[Key, Question, asyncio.Future[Answer]]] = []
@@ -73,10 +72,9 @@ class Batcher(Generic[Key, Question, Answer]):
         if not batch:
             return
         self._on_batch(len(batch))
-        loop = asyncio.get_running_loop()
         questions = [question for _, question, _ in batch]
         try:
-            answers = await loop.run_in_executor(self._executor, self._answer_all, batch[0][0], questions)
+            answers = await self._run(self._answer_all, batch[0][0], questions)
         except Exception as error:
             if len(batch) == 1:
                 _settle(batch[0][2], error=error)

@@ -1,4 +1,4 @@
-"""Codes of documents, texts, histories and rows of numbers, as pairs of a feature's name and its value."""
+"""Codes of documents, texts, histories and rows of numbers: the features that are on, by name, and their values."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from gossamer.data.readers.documents import plain_ending
 from gossamer.data.sentences import Sentences
 from gossamer.data.text import build_sentences, count_words, split_words
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.runner.provenance import read_origin
-from gossamer.runner.tasks import container_of
-from gossamer.runner.terms import terms_of
 from gossamer.serving.errors import CannotAnswer
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import Id
 
 Document = Mapping[str, float]
-Code = list[tuple[str, float]]
+Code = list[dict[str, Any]]
 
 
 def encode_documents(model: LoadedModel, documents: Sequence[Document]) -> list[Code]:
@@ -45,7 +42,7 @@ def encode_texts(model: LoadedModel, texts: Sequence[str]) -> list[Code]:
     """Return the codes of texts, cut into words as those of the training data were."""
     _check_encodes(model)
     options = _data_options(model)
-    if container_of(model.estimator) is Sentences:
+    if hasattr(model.estimator, "words_"):
         return _codes(model, _sentences(model, texts, str(options.get("name", ""))))
     pattern = options.get("pattern", r"[a-z]+")
     return _codes(model, count_words(texts, vocabulary=_terms(model, "texts"), pattern=pattern))
@@ -85,8 +82,8 @@ def _check_encodes(model: LoadedModel) -> None:
 
 
 def _terms(model: LoadedModel, given: str) -> Vocabulary:
-    terms = terms_of(model.estimator)
-    if terms is None:
+    terms = getattr(model.estimator, "terms_", None)
+    if not isinstance(terms, Vocabulary):
         raise CannotAnswer(f"{given} must be left out for {model.name!r} ({model.kind}) which counts no terms")
     return terms
 
@@ -102,6 +99,8 @@ def _matrix(counts: Sequence[Mapping[int, float]], num_terms: int) -> sparse.csr
 
 def _data_options(model: LoadedModel) -> dict[str, Any]:
     """Return what the artifact remembers of how its texts were read; nothing where it remembers nothing."""
+    from gossamer.runner.provenance import read_origin  # late: it knows every data set, and a server starts without
+
     try:
         data = read_origin(model.config).data
     except ValueError:
@@ -113,9 +112,13 @@ def _codes(model: LoadedModel, data: Any) -> list[Code]:
     """Return, for every row, the features that are not zero."""
     codes = sparse.csr_array(model.estimator.transform(data))
     names = _feature_names(model, codes.shape[1])
+    parts = (slice(codes.indptr[row], codes.indptr[row + 1]) for row in range(codes.shape[0]))
     return [
-        [(names[place], float(value)) for place, value in zip(codes.indices[part], codes.data[part], strict=True)]
-        for part in (slice(codes.indptr[row], codes.indptr[row + 1]) for row in range(codes.shape[0]))
+        [
+            {"name": names[place], "value": float(value)}
+            for place, value in zip(codes.indices[part], codes.data[part], strict=True)
+        ]
+        for part in parts
     ]
 
 

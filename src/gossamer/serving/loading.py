@@ -15,7 +15,6 @@ from gossamer.core.protocols import Explainer, Forecaster, ItemGraph, ItemSpace,
 from gossamer.data.interactions import Interactions
 from gossamer.persistence import JSON, Artifact, read_artifact
 from gossamer.persistence.config import CONFIG_FILE
-from gossamer.runner.provenance import open_origin
 from gossamer.serving.names import Names, vocabulary_of
 
 Identity = tuple[int, int, int]
@@ -118,6 +117,8 @@ def _histories(artifact: Artifact) -> Interactions | None:
     """Return what the users of the training data have, over the model's items; None for models of other things."""
     if not isinstance(artifact.estimator, Recommender):
         return None
+    from gossamer.runner.provenance import open_origin  # late: it knows every data set, and a server starts without
+
     _, data = open_origin(artifact.config)
     vocabulary = vocabulary_of(artifact.estimator)
     if not isinstance(data, Interactions) or vocabulary is None:

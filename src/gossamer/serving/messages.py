@@ -102,11 +102,18 @@ class RecommendResponse(BaseModel):
     unknown: list[str | int]
 
 
+class Valued(BaseModel):
+    """A feature, category or dimension and its value: of a code, a probability, or a mean."""
+
+    name: str
+    value: float
+
+
 class EncodeResponse(BaseModel):
-    """One code per row: pairs of a feature's name and its value, without zeros."""
+    """One code per row: the features that are not zero."""
 
     model: str
-    codes: list[list[tuple[str, float]]]
+    codes: list[list[Valued]]
 
 
 class SimilarResponse(BaseModel):
@@ -125,13 +132,6 @@ class ExplainResponse(BaseModel):
     tables: dict[str, list[dict[str, Any]]]
 
 
-class Expected(BaseModel):
-    """A category and its probability, or a dimension and its mean."""
-
-    name: str
-    value: float
-
-
 class NextResponse(BaseModel):
     """The present state, states of the next step, and where the model has durations, the next phase and when."""
 
@@ -139,7 +139,7 @@ class NextResponse(BaseModel):
     state: int
     state_probs: list[float]
     next_step_probs: list[float]
-    expected: list[Expected]
+    expected: list[Valued]
     next_state: int | None = None
     next_state_probs: list[float] | None = None
     steps_until: float | None = None

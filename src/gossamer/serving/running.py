@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import logging
 import os
 import signal
 import socket
@@ -14,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gossamer.serving.loading import load_model
 from gossamer.serving.service import Service
 from gossamer.serving.settings import Settings
 
@@ -61,16 +61,16 @@ def run_server(
         "proxy_headers": False,
         "timeout_graceful_shutdown": int(settings.time_limit) + 1,
     }
+    url = f"http://[{host}]:{found}" if ":" in host else f"http://{host}:{found}"
+    # With workers, too: a sentence now, rather than processes that cannot start.
+    service = Service(absolute, with_users=with_users and workers == 1)
+    on_start(url, list(service.models))
     # uvicorn ends gracefully and then lets the signal do what it would have done: here, nothing more.
     signal.signal(signal.SIGTERM, _ignore)
-    url = f"http://[{host}]:{found}" if ":" in host else f"http://{host}:{found}"
     if workers == 1:
-        service = Service(absolute, with_users=with_users)
-        on_start(url, list(service.models))
         uvicorn.run(make_app(service, settings), **options)
         return
-    names = [load_model(path).name for path in absolute]  # a sentence now, rather than workers that cannot start
-    on_start(url, names)
+    del service
     with tempfile.TemporaryDirectory(prefix="gossamer-") as folder:
         plan = {"paths": absolute, "with_users": with_users, "counters": folder, "settings": settings.as_text()}
         os.environ[PLAN] = json.dumps(plan)
@@ -91,10 +91,12 @@ def make_app(service: Service, settings: Settings, shared_counters: Path | None 
     """Return the application with everything that is installed."""
     from gossamer.serving.app import create_app
 
+    # Models warn of what they are given, such as texts that are cut; a log that strangers can fill helps nobody.
+    logging.getLogger("gossamer.models").setLevel(logging.ERROR)
     explorer = None
     if importlib.util.find_spec("gossamer.serving.explorer") is not None:
         explorer = importlib.import_module("gossamer.serving.explorer").make_router(service)
-    return create_app(service, settings, explorer=explorer, shared_counters=shared_counters)
+    return create_app(service, settings, explorer=explorer, shared_counters=shared_counters, is_all=True)
 
 
 def check_port(host: str, port: int) -> int:

@@ -1,0 +1,150 @@
+"""A server as a whole: many at once, artifacts that are replaced, limits, and what schemathesis thinks of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import schemathesis
+from fastapi import APIRouter
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from gossamer.models.linear import EASE, Popularity
+from gossamer.serving.app import create_app
+from gossamer.serving.service import Service
+from gossamer.serving.settings import Settings
+from gossamer.testing.right_answers import two_blocks
+
+
+def test_many_at_once_have_the_answers_they_have_alone(client, service):
+    bodies = [{"model": model, "history": [item], "n": 4} for model in ("ease", "als") for item in ("a0", "b3")] * 10
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        answers = list(threads.map(lambda body: client.post("/recommend", json=body).json(), bodies))
+    for body, answer in zip(bodies, answers, strict=True):
+        alone = service.recommend(**body)
+        assert [row["item"] for row in answer["items"]] == [row["item"] for row in alone["items"]]
+        assert [row["score"] for row in answer["items"]] == pytest.approx([row["score"] for row in alone["items"]])
+
+
+def wait_until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_a_replaced_artifact_is_served_without_a_failed_request(tmp_path: Path):
+    blocks = two_blocks().history
+    path = tmp_path / "model"
+    EASE(regularization=1.0).fit(blocks).save(path)
+    statuses: list[int] = []
+    over = threading.Event()
+    with TestClient(create_app(Service([path]), Settings(reload_seconds=0.02))) as client:
+
+        def ask() -> None:
+            while not over.is_set():
+                statuses.append(client.post("/recommend", json={"history": ["a0"], "n": 1}).status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            for kind in (Popularity, EASE, Popularity):
+                kind().fit(blocks).save(path)
+                wait_until(lambda kind=kind: client.get("/models").json()[0]["kind"] == kind.__name__)
+            EASE().fit(blocks).save(path)
+            (path / "config.json").write_text("broken")
+            before = len(statuses)
+            wait_until(lambda: len(statuses) > before + 20)
+            assert client.get("/models").json()[0]["kind"] in ("Popularity", "EASE")
+            Popularity().fit(blocks).save(tmp_path / "other")
+            (path / "config.json").unlink()
+            before = len(statuses)
+            wait_until(lambda: len(statuses) > before + 20)
+        finally:
+            over.set()
+            asking.join()
+        assert int(client.get("/metrics").text.split("\ngossamer_reloads_total ")[1].split()[0]) >= 3
+    assert set(statuses) == {200}
+
+
+def test_an_answer_has_a_time_limit(service, monkeypatch):
+    monkeypatch.setattr(service, "similar", lambda **_: time.sleep(0.5))
+    with TestClient(create_app(service, Settings(time_limit=0.1, reload_seconds=0))) as client:
+        response = client.post("/similar", json={"item": "a0"})
+        assert response.status_code == 503
+        assert response.json() == {"error": "the answer took longer than 0.1 seconds; ask again, or for less"}
+        assert client.get("/health").status_code == 200
+
+
+def test_too_many_questions_are_sent_away(service, monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setattr(service, "similar", lambda **_: gate.wait(10) and {})
+    with (
+        TestClient(create_app(service, Settings(max_waiting=1, reload_seconds=0))) as client,
+        ThreadPoolExecutor(max_workers=3) as threads,
+    ):
+        asked = [threads.submit(client.post, "/similar", json={"item": "a0"}) for _ in range(3)]
+        wait_until(lambda: sum(one.done() for one in asked) == 2)
+        gate.set()
+        answers = [one.result() for one in asked]
+    assert sorted(answer.status_code for answer in answers) == [200, 503, 503]
+    busy = next(answer for answer in answers if answer.status_code == 503)
+    assert busy.headers["retry-after"] == "1"
+    assert "questions are waiting already" in busy.json()["error"]
+
+
+def test_a_router_of_others_is_included_and_sees_the_service(service):
+    router = APIRouter()
+    app = create_app(service, Settings(reload_seconds=0), explorer=router)
+
+    @router.get("/explorer")
+    async def page() -> dict[str, int]:
+        return {"models": len(app.state.service.models)}
+
+    app.include_router(router)
+    with TestClient(app) as client:
+        assert client.get("/explorer").json() == {"models": len(service.models)}
+
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("/recommend", "ease"),
+        ("/recommend", "topics"),
+        ("/encode", "topics"),
+        ("/encode", "sentences"),
+        ("/encode", "patterns"),
+        ("/similar", "als"),
+        ("/explain", "ease"),
+        ("/next", "events"),
+        ("/next", "phases"),
+    ],
+)
+def test_schemathesis_finds_nothing(shelf, path, model, mode):
+    """By its strategies rather than its pytest plugin, which does not know this pytest."""
+    app = create_app(Service([shelf / model]), Settings(reload_seconds=0))
+    operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path]["POST"]
+
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def run(case: schemathesis.Case) -> None:
+        if isinstance(case.body, dict):
+            case.body.pop("model", None)  # or nearly every question would end at a model that is not there
+        case.call_and_validate(checks=CHECKS)
+
+    run()
