@@ -36,6 +36,7 @@ VIEWS = {
     "runs": {"model": "als", "experiment": "tiny"},
     "compare": {"model": "als", "left": "als", "right": "ease", "kind": "items", "name": NAMES[0]},
 }
+PATIENCE = 60_000  # milliseconds: machines are shared, and speed is not what is tested
 NOT_FOUND = "the server responded with a status of 404"
 
 
@@ -66,6 +67,7 @@ def address(served, results) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         yield opened
@@ -79,7 +81,7 @@ class Visit:
         self.address = address
         self.context = browser.new_context(viewport=options.pop("viewport", DESK), **options)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(PATIENCE)
         self.said: list[str] = []
         self.asked: set[str] = set()
         self.page.on("console", lambda message: self.said.append(message.text))
@@ -109,7 +111,7 @@ def hits(page: Page) -> Locator:
 
 def until(page: Page, expression: str) -> None:
     """Wait until an expression is true; Playwright's own way to do so is an eval, which the page's policy forbids."""
-    for _ in range(300):
+    for _ in range(1000):
         if page.evaluate(expression):
             return
         page.wait_for_timeout(30)

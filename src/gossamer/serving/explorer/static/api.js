@@ -3,6 +3,8 @@
 let token = sessionStorage.getItem("gossamer-token") ?? "";
 const answered = new Map(); // answers of this page that do not change: maps and groups come back at once
 
+const PATIENCE = 12, PAUSE = 1500; // times, and milliseconds between them
+
 export function setToken(value) {
   token = value;
   sessionStorage.setItem("gossamer-token", value);
@@ -10,16 +12,17 @@ export function setToken(value) {
 
 export class TokenNeeded extends Error {}
 
-export async function get(path, parameters = {}, { signal, keep = false } = {}) {
+// `patient` questions are asked again while the server is still working the answer out, which it keeps when it has it.
+export async function get(path, parameters = {}, { signal, keep = false, patient = false } = {}) {
   const query = new URLSearchParams(parameters).toString();
   const address = `/explore/${path}${query ? `?${query}` : ""}`;
   if (keep && answered.has(address)) return answered.get(address);
-  const answer = await fetched(address, signal);
+  const answer = await fetched(address, signal, patient ? PATIENCE : 0);
   if (keep) answered.set(address, answer);
   return answer;
 }
 
-async function fetched(address, signal) {
+async function fetched(address, signal, times) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let response;
   try {
@@ -27,6 +30,10 @@ async function fetched(address, signal) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Start it again with “gossamer serve”, then reload this page.");
+  }
+  if (response.status === 503 && times > 0) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    return fetched(address, signal, times - 1);
   }
   if (response.status === 401) throw new TokenNeeded("This server asks for a token.");
   let body;

@@ -10,7 +10,7 @@ import { note } from "./state.js";
 const NUM_MEMBERS = 30;
 
 export async function drawGroups(place, { model, key, number: chosen }) {
-  const sets = await get("groups", { model }, { keep: true });
+  const sets = await get("groups", { model }, { keep: true, patient: true });
   if (!sets.length) {
     place.append(
       heading("Groups"),

@@ -18,7 +18,7 @@ export async function drawMap(place, { model, kind, name, projection = "pca" }) 
   }
   if (kind && !about.maps.includes(kind)) place.append(notice(`This model has no map of ${kind}; this is the one of ${about.maps[0]}.`, "error"));
   const chosen = about.maps.includes(kind) ? kind : about.maps[0];
-  const points = await get("map", { model, kind: chosen, projection }, { keep: true });
+  const points = await get("map", { model, kind: chosen, projection }, { keep: true, patient: true });
   const size = points.num_points < points.total ? `the ${count(points.num_points)} most frequent of ${count(points.total)}` : count(points.total);
   const canvas = el("canvas", { class: "cloud", tabindex: "0", role: "application", "aria-label": `Map of ${points.num_points} ${chosen}. ${HELP}` });
   const aboutIt = [
