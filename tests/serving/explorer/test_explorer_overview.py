@@ -47,6 +47,6 @@ def test_a_model_that_was_moved_has_no_card(folder, tmp_path):
 
 
 def test_a_summary_is_one_sentence(known):
-    found = summarise("als", known["als"].estimator)
+    found = summarise(known["als"])
     assert (found.name, found.class_name) == ("als", "ALS")
     assert "\n" not in found.summary

@@ -61,7 +61,7 @@ class Answers:
 def compare(left: Knowledge, right: Knowledge) -> Comparison:
     """Return two models side by side."""
     arguments = [as_text(one.config.get("arguments") or {}) for one in (left, right)]
-    sizes = [summarise(one.model.name, one.estimator) for one in (left, right)]
+    sizes = [summarise(one) for one in (left, right)]
     both = [kind for kind in left.vocabularies if kind in right.vocabularies]
     return Comparison(
         left=left.model.name,

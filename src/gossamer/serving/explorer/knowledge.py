@@ -11,6 +11,7 @@ import numpy as np
 
 from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.metrics.size import count_bytes, count_values
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.finding import find_groups
 from gossamer.serving.explorer.groups import Groups
@@ -61,6 +62,16 @@ class Knowledge:
     def histories(self) -> Interactions | None:
         """What the users of the training data had, where the service was told to open them."""
         return self.model.histories
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many values, and bytes, the model stores."""
+
+        def make() -> tuple[int, int]:
+            stored = self.ask(self.estimator.learned_arrays)
+            return count_values(stored), count_bytes(stored)
+
+        return self._once("size", make)
 
     @property
     def frequencies(self) -> dict[str, np.ndarray]:

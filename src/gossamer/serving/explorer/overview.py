@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gossamer.core.protocols import Explainer
-from gossamer.metrics.size import count_bytes, count_values
 from gossamer.persistence.config import CARD_FILE
 from gossamer.serving.explorer.about import plain_rows
 from gossamer.serving.explorer.knowledge import Knowledge
@@ -62,26 +59,23 @@ class Overview:
     maps: list[str]
 
 
-def summarise(name: str, estimator: Any) -> ModelSummary:
+def summarise(knowledge: Knowledge) -> ModelSummary:
     """Return what a list says of a model."""
-    stored = _stored(estimator)
-    return ModelSummary(
-        name, type(estimator).__name__, summary_of(estimator), count_values(stored), count_bytes(stored)
-    )
+    estimator = knowledge.estimator
+    return ModelSummary(knowledge.model.name, type(estimator).__name__, summary_of(estimator), *knowledge.size)
 
 
 def overview(knowledge: Knowledge) -> Overview:
     """Return what is known of a model as a whole."""
     estimator, config = knowledge.estimator, knowledge.config
-    stored = _stored(estimator)
     return Overview(
         name=knowledge.model.name,
         class_name=type(estimator).__name__,
         class_path=str(config.get("class", "")),
         summary=summary_of(estimator),
         saved_by=f"gossamer {config.get('gossamer_version', '')}".strip(),
-        values=count_values(stored),
-        bytes=count_bytes(stored),
+        values=knowledge.size[0],
+        bytes=knowledge.size[1],
         vocabularies={kind: len(vocabulary) for kind, vocabulary in knowledge.vocabularies.items()},
         settings=as_text(config.get("arguments") or {}),
         data=as_text(_flat(config.get("provenance") or {})),
@@ -120,10 +114,6 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
         elif value is not None:
             flat[key] = value
     return flat
-
-
-def _stored(estimator: Any) -> dict[str, np.ndarray]:
-    return dict(estimator.learned_arrays())
 
 
 def _curves(estimator: Any) -> list[Curve]:

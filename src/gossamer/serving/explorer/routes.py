@@ -19,7 +19,6 @@ from gossamer.serving.explorer.maps import PointMap, make_map
 from gossamer.serving.explorer.names import MOST_LETTERS, Found
 from gossamer.serving.explorer.overview import ModelSummary, Overview, overview, summarise
 from gossamer.serving.explorer.runs import Experiment, Runs, Trade
-from gossamer.serving.loading import LoadedModel
 from gossamer.serving.routes import ERRORS
 from gossamer.serving.service import Service
 
@@ -46,9 +45,9 @@ class Shelf:
         self._service = service
         self._known: dict[str, Knowledge] = {}
 
-    def models(self) -> list[LoadedModel]:
+    def names(self) -> list[str]:
         """Return the models that are served now."""
-        return list(self._service.models.values())
+        return list(self._service.models)
 
     def open(self, name: str) -> Knowledge:
         """Return what is known of a model."""
@@ -101,12 +100,11 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/models")
     def models() -> list[ModelSummary]:
         """List the models that are served."""
-        return [summarise(model.name, model.estimator) for model in shelf.models()]
+        return [summarise(shelf.open(name)) for name in shelf.names()]
 
     @router.get("/explore/model")
     def model(model: Text) -> Overview:
         """Say what a model is: class, settings, data, metrics, size, training, card."""
-
         return overview(shelf.open(model))
 
     @router.get("/explore/layers")
