@@ -111,7 +111,7 @@ def examples(knowledge: Knowledge, n: int = 24) -> list[Examples]:
     for kind, vocabulary in knowledge.vocabularies.items():
         counts = knowledge.frequencies.get(kind)
         rows = np.arange(min(n, len(vocabulary))) if counts is None else largest(np.asarray(counts), n)
-        found.append(Examples(kind, [knowledge.name_of(kind, row) for row in rows]))
+        found.append(Examples(kind, [knowledge.name_of(kind, int(row)) for row in rows]))
     return found
 
 
