@@ -131,7 +131,6 @@ def _topics(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
         probs = decoder.logits(ends).softmax(dim=1).numpy()
         drawn = torch.randn(NUM_DRAWS, decoder.latent_dim, generator=torch_generator(0))
         base = decoder.logits(drawn).softmax(dim=1).mean(dim=0).numpy()
-        middle = decoder.logits(torch.zeros(1, decoder.latent_dim)).log_softmax(dim=1).numpy()
     shares = np.square(strengths) / max(float(np.square(topics.strengths).sum()), TINY)
     return [
         Groups(
@@ -140,7 +139,7 @@ def _topics(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
             kind=kind,
             sizes=np.repeat(shares / 2, 2),
             size_meaning="share of all that the directions change",
-            weights=np.ascontiguousarray((np.log(np.maximum(probs, TINY)) - middle).T),
+            weights=np.ascontiguousarray((np.log(np.maximum(probs, TINY)) - np.log(np.maximum(base, TINY))).T),
             weight_meaning="log of how many times likelier the topic makes it",
             probs=probs,
             base=base,

@@ -2,7 +2,14 @@
 
 import { colour } from "./dom.js";
 
-const NO_COLOUR = 255;
+const ROUND = 6000; // points that are drawn one by one
+
+// A colour #rrggbb over another, as a pixel of an image: its bytes are red, green, blue, alpha.
+function mixed(over, under, strength) {
+  const part = (text, place) => parseInt(text.slice(1 + 2 * place, 3 + 2 * place), 16);
+  const bytes = [0, 1, 2].map((place) => Math.round(strength * part(over, place) + (1 - strength) * part(under, place)));
+  return new Uint32Array(Uint8Array.from([...bytes, 255]).buffer)[0];
+}
 
 // Points sorted into cells by counting, so that hover looks at a few dozen of them instead of all.
 export class Grid {
@@ -136,33 +143,50 @@ export class Cloud {
     this.paintMarks(visible, width, height);
   }
 
-  // One pass per colour; of many points, squares of a few pixels are what a canvas draws fastest.
+  // Few points are round; of many, squares are written into an image, which is several times faster than drawing them.
   paintPoints(width, height) {
-    const { context, coordinates, colours } = this, scale = this.pixels;
-    const size = coordinates.length / 2, visible = [];
+    const { context, coordinates, colours } = this, scale = this.pixels, size = coordinates.length / 2, visible = [];
     // Larger where there are few or where the reader is close.
     const side = Math.min(10, Math.max(2, 4.4 * Math.sqrt(1500 / size) * Math.sqrt(this.whole / this.view.span)));
-    const isRound = size <= 6000;
     const x0 = width / 2 - this.view.x * scale, y0 = height / 2 + this.view.y * scale;
-    const passes = colours ? [NO_COLOUR, 0, 1, 2, 3] : [NO_COLOUR];
-    const quiet = this.marked.length || this.selected >= 0;
-    for (const pass of passes) {
-      context.fillStyle = colour(pass === NO_COLOUR ? (colours ? "--point-other" : "--series-1") : `--series-${pass + 1}`);
-      context.globalAlpha = quiet ? 0.28 : 0.72;
-      for (let point = 0; point < size; point += 1) {
-        if (colours && colours[point] !== pass) continue;
-        const x = x0 + coordinates[2 * point] * scale, y = y0 - coordinates[2 * point + 1] * scale;
-        if (x < -side || y < -side || x > width + side || y > height + side) continue;
-        if (isRound) {
-          context.beginPath();
-          context.arc(x, y, side / 2, 0, 2 * Math.PI);
-          context.fill();
-        } else context.fillRect(x - side / 2, y - side / 2, side, side);
-        visible.push(point);
-      }
+    const strength = this.marked.length || this.selected >= 0 ? 0.28 : 0.72;
+    const names = colours ? ["--series-1", "--series-2", "--series-3", "--series-4", "--point-other"] : ["--series-1"];
+    const mark = size > ROUND ? this.squares(names, strength, side) : this.discs(names, strength, side);
+    const last = names.length - 1;
+    for (let point = 0; point < size; point += 1) {
+      const x = x0 + coordinates[2 * point] * scale, y = y0 - coordinates[2 * point + 1] * scale;
+      if (x < -side || y < -side || x > width + side || y > height + side) continue;
+      mark.point(x, y, colours ? Math.min(colours[point], last) : 0);
+      visible.push(point);
     }
+    mark.done();
     context.globalAlpha = 1;
     return visible;
+  }
+
+  discs(names, strength, side) {
+    const { context } = this, fills = names.map(colour);
+    context.globalAlpha = strength;
+    const point = (x, y, which) => {
+      context.fillStyle = fills[which];
+      context.beginPath();
+      context.arc(x, y, side / 2, 0, 2 * Math.PI);
+      context.fill();
+    };
+    return { point, done: () => {} };
+  }
+
+  squares(names, strength, side) {
+    const { canvas, context } = this, ratio = devicePixelRatio || 1, wide = canvas.width, high = canvas.height;
+    const image = context.createImageData(wide, high), pixels = new Uint32Array(image.data.buffer), edge = Math.max(1, Math.round(side * ratio));
+    const fills = names.map((name) => mixed(colour(name), colour("--paper"), strength));
+    const point = (x, y, which) => {
+      const left = Math.round(x * ratio - edge / 2), top = Math.round(y * ratio - edge / 2);
+      for (let row = Math.max(0, top); row < Math.min(high, top + edge); row += 1) {
+        for (let column = Math.max(0, left); column < Math.min(wide, left + edge); column += 1) pixels[row * wide + column] = fills[which];
+      }
+    };
+    return { point, done: () => context.putImageData(image, 0, 0) };
   }
 
   // The chosen point, its neighbours, the one under the pointer, and names where there is room for them.

@@ -64,6 +64,10 @@ export async function drawGroups(place, { model, key, number: chosen }) {
     ),
   );
   mark();
+  place.addEventListener("shown", () => {
+    const pressed = list.querySelector("[aria-pressed=true]");
+    list.scrollTop = pressed.offsetTop - list.offsetTop - list.clientHeight / 3; // the list alone, not the page
+  }, { once: true });
   await open(opened, state);
 }
 
