@@ -36,7 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-for verb in (
+VERBS = (
     fit,
     evaluate,
     predict,
@@ -50,7 +50,8 @@ for verb in (
     reproduce,
     demo,
     version,
-):
+)
+for verb in VERBS:
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 
 MISTAKE, BUG, INTERRUPTED = 2, 1, 130

@@ -68,7 +68,8 @@ class Gate:
             and not is_authorised(found.get(b"authorization"), token)
         ):
             # Basic as well, because that is what a browser asks people for.
-            challenge = [(b"www-authenticate", b'Bearer, Basic realm="gossamer"')]
+            # In lines of their own: Chromium takes one line for one way.
+            challenge = [(b"www-authenticate", b"Bearer"), (b"www-authenticate", b'Basic realm="gossamer"')]
             return 401, "the header Authorization must be 'Bearer TOKEN' with the server's token", challenge
         length = found.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > self._settings.max_body:

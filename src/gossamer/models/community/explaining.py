@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
@@ -28,7 +29,7 @@ def community_tables(model: CommunityRecommender, n: int) -> list[dict[str, Any]
     """Return a row per community, largest first: members by largest weight, share of all weight, and examples."""
     weights = model.memberships()
     sizes = np.bincount(weights.argmax(axis=1), minlength=weights.shape[1])
-    liked = _liked_items(model, n)
+    liked = top_n(raised_items(model), n)[0]
     rows = []
     for community in np.argsort(-sizes, kind="stable"):
         nearest = np.argsort(-weights[:, community], kind="stable")[:n]
@@ -44,14 +45,15 @@ def community_tables(model: CommunityRecommender, n: int) -> list[dict[str, Any]
     return rows
 
 
-def _liked_items(model: CommunityRecommender, n: int) -> np.ndarray:
-    """Return the items that each community raises most, popularity left aside."""
+def raised_items(model: CommunityRecommender) -> Float[np.ndarray, "K M"]:
+    """Return by how much each community raises each item above the mean of all communities, popularity left aside."""
     network = model.network_
     with judged(network):
         space = network.community_space()
         vectors = network.user_vectors(UserParts(full=space, community=space), only=("community",))
         raised = vectors @ model.item_vectors_.T
-        return top_n((raised - raised.mean(dim=0)).numpy(), n)[0]
+        above: np.ndarray = (raised - raised.mean(dim=0)).numpy()
+        return above
 
 
 def model_tables(model: CommunityRecommender, n: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from gossamer.models.community.artifact import restore_state, state_arrays
 from gossamer.models.community.batch import BatchMaker, CommunityBatches, Drawing
 from gossamer.models.community.choosing import choose_num_communities
 from gossamer.models.community.encoder import CodeTable
-from gossamer.models.community.explaining import community_tables, model_tables, user_tables
+from gossamer.models.community.explaining import community_tables, model_tables, raised_items, user_tables
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
@@ -340,6 +340,12 @@ class CommunityRecommender(ItemRanker):
         check_int("n", n, at_least=1)
         self._check_has_communities()
         return community_tables(self, n)
+
+    def raised_items(self) -> Float[np.ndarray, "K M"]:
+        """Return by how much each community raises each item above the mean of all, popularity left aside."""
+        check_is_fitted(self, "items_")
+        self._check_has_communities()
+        return raised_items(self)
 
     def explain(self, n: int = 10, *, user: Any = None) -> dict[str, Any]:
         """Return tables on the model or, for a user of the training data, on what is recommended and why."""

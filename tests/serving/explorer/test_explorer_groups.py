@@ -1,0 +1,87 @@
+"""Groups: members by relevance, groups of a name, and places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gossamer.serving.explorer.groups import Groups, largest
+
+PROBS = np.array([[0.6, 0.3, 0.1, 0.0], [0.1, 0.1, 0.2, 0.6]])
+BASE = np.array([0.5, 0.1, 0.1, 0.3])
+
+
+def make(weights, **options) -> Groups:
+    wide = weights if isinstance(weights, np.ndarray) else sparse.csc_array(weights)
+    return Groups("g", "group", "items", np.ones(weights.shape[1]), "size", wide, "weight", **options)
+
+
+@pytest.fixture
+def topics() -> Groups:
+    return make(np.log(np.maximum(PROBS, 1e-12) / BASE).T, probs=PROBS, base=BASE)
+
+
+@pytest.mark.parametrize(("relevance", "first"), [(1.0, 0), (0.0, 1)])
+def test_relevance_goes_from_frequent_to_special(topics, relevance, first):
+    assert topics.members(0, 4, relevance)[0] == first
+
+
+def test_relevance_is_the_published_formula(topics):
+    scores = 0.6 * np.log(PROBS[0]) + 0.4 * np.log(PROBS[0] / BASE) if (PROBS[0] > 0).all() else None
+    assert scores is None  # one probability is 0, which must not break anything
+    kept = PROBS[0] > BASE
+    expected = 0.6 * np.log(PROBS[0][kept]) + 0.4 * np.log(PROBS[0][kept] / BASE[kept])
+    assert topics.members(0, 4, 0.6).tolist() == np.flatnonzero(kept)[np.argsort(-expected)].tolist()
+
+
+def test_what_is_not_raised_is_no_member(topics):
+    assert 3 not in topics.members(0, 4)
+    assert 0 not in topics.members(1, 4)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_weights_are_shares_where_none_is_below_zero(kind):
+    groups = make(kind(np.array([[3.0, 0.0], [1.0, 1.0], [0.0, 4.0]])))
+    np.testing.assert_allclose(groups.within(0), [0.75, 0.25, 0])
+    np.testing.assert_allclose(groups.overall, [3 / 9, 2 / 9, 4 / 9])
+    assert groups.members(0, 5, 1.0).tolist() == [0, 1]
+    assert groups.strongest_of(1).tolist() == [0, 1]
+    assert groups.strongest_of_all().tolist() == [0, 0, 1]
+
+
+def test_weights_below_zero_are_no_shares():
+    groups = make(np.array([[3.0, -1.0], [1.0, 2.0]]))
+    assert groups.within(0) is None
+    assert groups.overall is None
+    assert groups.members(1).tolist() == [1]
+    assert groups.strongest_of(0).tolist() == [0]
+
+
+def test_a_name_of_no_group():
+    groups = make(sparse.csr_array(np.array([[0.0, 0.0], [1.0, 0.0]])))
+    assert groups.strongest_of(0).tolist() == []
+    assert groups.strongest_of_all().tolist() == [-1, 0]
+
+
+def test_distances_between_topics_are_hellinger(topics):
+    places = topics.places()
+    expected = np.linalg.norm(np.sqrt(PROBS[0]) - np.sqrt(PROBS[1]))
+    assert np.linalg.norm(places[0] - places[1]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_places_by_vectors_or_weights():
+    by_vectors = make(np.eye(3), vectors=np.array([[0.0, 0], [0, 0], [1, 0]])).places()
+    np.testing.assert_allclose(by_vectors[0], by_vectors[1])
+    assert make(sparse.csr_array(np.eye(3))).places().shape == (3, 2)
+
+
+@pytest.mark.parametrize(("number", "relevance"), [(2, 0.5), (-1, 0.5), (0, 1.5)])
+def test_bad_questions_are_refused(topics, number, relevance):
+    with pytest.raises(ValueError, match="must be"):
+        topics.members(number, 3, relevance)
+
+
+def test_largest_of_ties_is_the_first():
+    assert largest(np.array([1.0, 2.0, 2.0, 2.0]), 2).tolist() == [1, 2]
+    assert largest(np.array([]), 3).tolist() == []

@@ -1,0 +1,421 @@
+"""The explorer in headless Chromium: found, clicked, typed, compared, on a phone, in the dark, and when things fail."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from explorer_samples import HOSTILE, NAMES
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+pytest.importorskip("playwright", reason="needs playwright, from the extra test")
+import uvicorn
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from gossamer.serving.app import create_app
+from gossamer.serving.explorer import make_router
+from gossamer.serving.service import Service
+from gossamer.serving.settings import Settings
+
+pytestmark = pytest.mark.browser
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 860}
+VIEWS = {
+    "model": {"model": "topics"},
+    "names": {"model": "anchors", "kind": "items", "name": NAMES[0]},
+    "groups": {"model": "topics"},
+    "map": {"model": "phases", "kind": "events"},
+    "layers": {"model": "network"},
+    "runs": {"model": "als", "experiment": "tiny"},
+    "compare": {"model": "als", "left": "als", "right": "ease", "kind": "items", "name": NAMES[0]},
+}
+PATIENCE = 60_000  # milliseconds: machines are shared, and speed is not what is tested
+NOT_FOUND = "the server responded with a status of 404"
+
+
+@contextmanager
+def running(service: Service, results: Path, settings: Settings | None = None) -> Iterator[str]:
+    """Serve on a free port, in a thread of its own, and yield the address."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    app = create_app(service, settings, explorer=make_router(service, results))
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def address(served, results) -> Iterator[str]:
+    with running(served, results) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page that notes every word on the console and every request."""
+
+    def __init__(self, browser: Browser, address: str, **options) -> None:
+        self.address = address
+        self.context = browser.new_context(viewport=options.pop("viewport", DESK), **options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.said: list[str] = []
+        self.asked: set[str] = set()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.add(urlsplit(request.url).netloc))
+
+    def open(self, view: str, **parameters: str) -> Page:
+        self.page.goto(f"{self.address}/#{view}?{urlencode(parameters)}")
+        self.page.wait_for_selector("main:not([aria-busy]) > :not(.loading)")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser, address) -> Iterator[Visit]:
+    """Yield a visit that must end without an error on the console and without a request to anybody else."""
+    found = Visit(browser, address)
+    yield found
+    found.context.close()
+    assert [text for text in found.said if NOT_FOUND not in text] == []
+    assert found.asked <= {urlsplit(address).netloc}
+
+
+def hits(page: Page) -> Locator:
+    """Return what a search box has found; a select has options, too."""
+    return page.locator(".found:visible li")
+
+
+def until(page: Page, expression: str) -> None:
+    """Wait until an expression is true; Playwright's own way to do so is an eval, which the page's policy forbids."""
+    for _ in range(1000):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(30)
+    raise AssertionError(f"{expression} has not become true")
+
+
+def width_of(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_fits_a_phone_and_a_desk(visit, view):
+    page = visit.open(view, **VIEWS[view])
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)
+        page.reload()
+        page.wait_for_selector(f".view[data-view={view}]")
+        page.wait_for_load_state("networkidle")
+        assert width_of(page) <= size["width"]
+        assert page.locator("h2").count() == 1
+    assert visit.said == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_control_has_a_name(visit, view):
+    page = visit.open(view, **VIEWS[view])
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('button, a[href], input, select, canvas, [role=region]')]
+            .filter((node) => !(node.textContent.trim() || node.ariaLabel || node.labels?.[0]?.textContent.trim()))
+            .map((node) => node.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_search_by_keyboard(visit):
+    page = visit.open("model", model="als")
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Search names")
+    expect(box).to_be_focused()
+    page.keyboard.type("apple3")
+    expect(hits(page)).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    assert box.get_attribute("aria-activedescendant")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="fruit.apple3")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nearest neighbours")).to_be_visible()
+
+
+def test_search_by_mouse_and_back_again(visit):
+    page = visit.open("model", model="ease")
+    page.get_by_role("combobox", name="Search names").fill("iron")
+    hits(page).nth(2).click()
+    expect(page.get_by_role("heading", level=2)).to_contain_text("metal.iron")
+    first = page.locator(".bars a").first
+    name = first.inner_text()
+    first.click()
+    expect(page.get_by_role("heading", level=2)).to_have_text(name)
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_role("heading", level=2)).to_have_text("EASE")
+
+
+def test_escape_closes_and_lets_go(visit):
+    page = visit.open("model", model="als")
+    box = page.get_by_role("combobox", name="Search names")
+    box.fill("apple")
+    expect(page.get_by_role("listbox")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    page.keyboard.press("Escape")
+    assert box.input_value() == ""
+    expect(box).not_to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"), [("", "Type a part of a name first."), ("zzz", "No name has “zzz” in it.")]
+)
+def test_a_search_without_hits_says_so(visit, typed, sentence):
+    page = visit.open("model", model="als")
+    page.get_by_role("combobox", name="Search names").fill(typed)
+    page.keyboard.press("Enter")
+    expect(page.locator(".found .message")).to_have_text(sentence)
+
+
+def test_groups_by_click_bubble_and_keys(visit):
+    page = visit.open("groups", model="topics")
+    buttons = page.locator(".grouplist button")
+    expect(buttons).to_have_count(4)
+    buttons.nth(2).click()
+    expect(page.locator(".opened h3")).to_have_text(f"topic {buttons.nth(2).locator('.label').inner_text()}")
+    expect(buttons.nth(2)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("ArrowDown")
+    expect(buttons.nth(3)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(buttons.nth(3)).to_have_attribute("aria-pressed", "true")
+    page.locator(".bubble[data-number='0'] circle").click(force=True)
+    expect(buttons.nth(0)).to_have_attribute("aria-pressed", "true")
+    assert "number=0" in page.url
+
+
+def test_the_relevance_slider_asks_again(visit):
+    page = visit.open("groups", model="topics")
+    slider = page.get_by_role("slider", name="Relevance, lambda")
+    slider.focus()
+    with page.expect_response(lambda response: "relevance=0&" in response.url or response.url.endswith("relevance=0")):
+        page.keyboard.press("Home")
+    expect(page.locator(".lambda")).to_contain_text("0.00")
+    expect(page.get_by_role("slider", name="Relevance, lambda")).to_be_focused()
+
+
+def test_members_lead_to_names_and_names_to_groups(visit):
+    page = visit.open("groups", model="anchors", key="anchors-items")
+    page.locator(".opened .bars a").first.click()
+    expect(page.locator(".crumb")).to_have_text("one of the items of anchors")
+    page.locator(".card", has_text="weight of the anchor").locator("a").first.click()
+    expect(page.locator(".opened h3")).to_contain_text("anchor")
+
+
+def place_of(page: Page, point: int) -> tuple[float, float]:
+    until(page, "document.querySelector('canvas')?.cloud")
+    x, y = page.evaluate("(point) => document.querySelector('canvas').cloud.toScreen(point)", point)
+    box = page.locator("canvas").bounding_box()
+    return box["x"] + x, box["y"] + y
+
+
+def test_the_map_names_what_is_pointed_at_and_asks_about_what_is_clicked(visit):
+    page = visit.open("map", model="als", kind="items")
+    cloud = "document.querySelector('canvas').cloud"
+    page.mouse.move(*place_of(page, 4))
+    until(page, f"{cloud}.hovered >= 0")
+    hovered = page.evaluate(f"{cloud}.names[{cloud}.hovered]")
+    assert page.locator("canvas").get_attribute("title") == hovered
+    page.mouse.click(*place_of(page, 4))
+    expect(page.locator(".mapside h3")).to_have_text(hovered)
+    until(page, f"{cloud}.marked.length > 5")
+    page.locator("canvas").focus()
+    page.keyboard.press("Escape")
+    assert page.evaluate(f"{cloud}.selected") == -1
+
+
+def test_the_map_zooms_pans_and_resets(visit):
+    page = visit.open("map", model="als", kind="items", projection="neighbours")
+    place_of(page, 0)
+    view = "JSON.stringify(document.querySelector('canvas').cloud.view)"
+    first = page.evaluate(view)
+    page.locator("canvas").focus()
+    page.keyboard.press("+")
+    zoomed = page.evaluate(view)
+    page.keyboard.press("ArrowRight")
+    panned = page.evaluate(view)
+    page.get_by_role("button", name="Show all").click()
+    assert len({first, zoomed, panned}) == 3
+    assert page.evaluate(view) == first
+    box = page.locator("canvas").bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -300)
+    until(page, f"{view} !== '{first}'")
+    page.get_by_role("button", name="Show all").click()
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 260, box["y"] + 240)
+    page.mouse.up()
+    assert page.evaluate(view) != first
+
+
+def test_a_search_on_the_map_shows_where_a_name_lies(visit):
+    page = visit.open("map", model="als", kind="items")
+    page.get_by_role("combobox", name="Search names").fill("iron5")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mapside h3")).to_have_text("metal.iron5")
+    assert page.evaluate("document.querySelector('canvas').cloud.selected") == NAMES.index("metal.iron5")
+
+
+def test_the_grid_finds_what_brute_force_finds(visit):
+    page = visit.open("model", model="als")
+    wrong = page.evaluate(
+        """async () => {
+            const { Grid } = await import('/explore/static/cloud.js');
+            let seed = 1, wrong = 0;
+            const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+            const points = Float32Array.from({ length: 4000 }, random), grid = new Grid(points);
+            for (let turn = 0; turn < 300; turn += 1) {
+                const [x, y, radius] = [1.2 * random() - 0.1, 1.2 * random() - 0.1, 0.1 * random()];
+                let best = -1, closest = radius * radius;
+                for (let point = 0; point < 2000; point += 1) {
+                    const squared = (points[2 * point] - x) ** 2 + (points[2 * point + 1] - y) ** 2;
+                    if (squared < closest) [best, closest] = [point, squared];
+                }
+                wrong += grid.nearest(x, y, radius) !== best;
+            }
+            return wrong;
+        }"""
+    )
+    assert wrong == 0
+
+
+def test_layers_show_ranks(visit):
+    page = visit.open("layers", model="network")
+    expect(page.locator(".rank").first).to_contain_text("rank ")
+    expect(page.locator(".factor").first).to_be_visible()
+    page.locator("summary").first.click()
+    expect(page.locator("details table").first).to_be_visible()
+
+
+def test_runs_show_the_front_and_change_with_the_choice(visit):
+    page = visit.open("runs", model="als", experiment="tiny")
+    expect(page.locator(".scatter .point")).to_have_count(3)
+    expect(page.locator(".scatter .point.best")).to_have_count(2)
+    page.get_by_label("Cost").select_option("seconds")
+    expect(page.locator(".scatter .point")).to_have_count(4)
+    assert "x=seconds" in page.url
+
+
+def test_compare_marks_what_both_answer(visit):
+    page = visit.open("compare", model="als", left="als", right="ease")
+    expect(page.locator("table").first).to_contain_text("values")
+    expect(page.locator(".better").first).to_be_visible()
+    page.get_by_role("combobox", name="Ask both about a name").fill("apple1")
+    hits(page).first.click()
+    expect(page.locator(".answer")).to_have_count(2)
+    assert page.locator(".marked").count() > 0
+    page.get_by_label("Right").select_option("topics")
+    expect(page.locator(".answer").nth(1).locator("h4")).to_have_text("topics")
+
+
+def test_another_model_is_a_choice_away(visit):
+    page = visit.open("groups", model="topics")
+    page.locator("#model").select_option("phases")
+    expect(page.get_by_role("heading", level=2)).to_have_text("Phases of events")
+
+
+@pytest.mark.parametrize(
+    ("view", "parameters", "sentence"),
+    [
+        ("names", {"model": "als", "kind": "items", "name": "absent"}, "is not among the 20 items"),
+        ("names", {"model": "absent"}, "No model called “absent” is served here"),
+        ("groups", {"model": "als"}, "This model sorts its names into nothing"),
+        ("map", {"model": "network"}, "This model has no map"),
+        ("map", {"model": "als", "kind": "items", "name": "absent"}, "“absent” is not on this map."),
+        ("runs", {"model": "als", "experiment": "absent"}, "There are no runs of “absent”."),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(visit, view, parameters, sentence):
+    page = visit.open(view, **parameters)
+    expect(page.locator(".notice").first).to_contain_text(sentence)
+
+
+def test_without_records_and_with_one_model(browser, folder, tmp_path):
+    with running(Service([folder / "als"]), tmp_path / "none") as address:
+        visit = Visit(browser, address)
+        expect(visit.open("runs").locator(".notice")).to_contain_text("No result records were found")
+        expect(visit.open("compare").locator(".notice")).to_contain_text("Only one model is served here")
+        visit.context.close()
+
+
+def test_a_server_that_is_gone_is_said_to_be_gone(browser, served, results):
+    with running(served, results) as address:
+        visit = Visit(browser, address)
+        page = visit.open("model", model="als")
+    page.get_by_role("combobox", name="Search names").fill("apple")
+    expect(page.locator(".found .error")).to_contain_text("The server does not answer")
+    page.get_by_role("link", name="Layers").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    visit.context.close()
+
+
+def test_a_server_with_a_token_lets_in_who_has_it(browser, served, results):
+    with running(served, results, Settings(token="sesame")) as address:
+        visit = Visit(browser, address, http_credentials={"username": "", "password": "sesame"})
+        expect(visit.open("model", model="als").get_by_role("heading", level=2)).to_have_text("ALS")
+        visit.context.close()
+
+
+@pytest.mark.parametrize("view", ["names", "map", "compare"])
+def test_hostile_names_are_only_text(visit, view):
+    page = visit.open(view, model="als", left="als", right="ease", kind="items", name=HOSTILE)
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_text(HOSTILE).first).to_be_attached() if view != "compare" else None
+    page.get_by_role("combobox", name="Search names").fill("onerror")
+    expect(hits(page)).to_contain_text(HOSTILE)
+    assert page.locator("main img, .found img").count() == 0
+    assert "owned" not in page.title()
+
+
+def test_dark_by_the_system_and_by_choice(browser, address):
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = Visit(browser, address, color_scheme="dark")
+    page = dark.open("model", model="als")
+    assert page.evaluate(background) == "rgb(19, 23, 28)"
+    page.get_by_role("button", name="Colours").click()
+    assert page.evaluate(background) == "rgb(252, 252, 250)"
+    page.reload()
+    page.wait_for_selector(".view")
+    assert page.evaluate(background) == "rgb(252, 252, 250)"
+    page.get_by_role("button", name="Colours: light").click()
+    assert page.evaluate(background) == "rgb(19, 23, 28)"
+    dark.context.close()
+
+
+def test_focus_can_be_seen_and_begins_at_the_top(visit):
+    page = visit.open("model", model="als")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style != "none", page.evaluate("document.activeElement.outerHTML")

@@ -1,0 +1,68 @@
+"""Maps: components by definition, neighbours that stay together, the same picture every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gossamer.serving.explorer.projection import nearest_rows, neighbour_layout, principal_plane, project, sketch
+
+
+def blobs(size: int = 40) -> np.ndarray:
+    generator = np.random.default_rng(0)
+    centres = np.array([[5.0, 0, 0, 0], [0, 5.0, 0, 0], [0, 0, 5.0, 0]])
+    return (centres[:, None] + 0.3 * generator.standard_normal((3, size, 4))).reshape(-1, 4)
+
+
+def test_components_are_those_of_the_singular_value_decomposition():
+    vectors = np.random.default_rng(1).standard_normal((30, 5))
+    centred = vectors - vectors.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(principal_plane(vectors)), np.abs(left[:, :2] * values[:2]), rtol=1e-4, atol=1e-5)
+
+
+def test_few_rows_of_many_columns_take_the_other_way_to_the_same_answer():
+    vectors = np.random.default_rng(2).standard_normal((6, 50))
+    padded = np.vstack([vectors, vectors.mean(axis=0, keepdims=True)])
+    np.testing.assert_allclose(principal_plane(padded)[:6], principal_plane(vectors), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (5, 0), (3, 2)])
+def test_small_shapes_have_two_finite_columns(shape):
+    plane = principal_plane(np.ones(shape))
+    assert plane.shape == (shape[0], 2)
+    assert (plane == 0).all()
+
+
+def test_nearest_rows_are_those_of_brute_force():
+    vectors = np.random.default_rng(3).standard_normal((25, 6))
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(25)
+    expected = np.argsort(-cosines, axis=1)[:, :4]
+    assert [set(row) for row in nearest_rows(vectors, 4)] == [set(row) for row in expected]
+
+
+def test_layout_keeps_groups_apart_and_is_always_the_same():
+    places = neighbour_layout(blobs())
+    assert np.isfinite(places).all()
+    middles = places.reshape(3, 40, 2).mean(axis=1)
+    spread = places.reshape(3, 40, 2).std(axis=1).mean()
+    gaps = [np.linalg.norm(middles[one] - middles[other]) for one, other in ((0, 1), (0, 2), (1, 2))]
+    assert min(gaps) > 2 * spread
+    np.testing.assert_array_equal(places, neighbour_layout(blobs()))
+
+
+def test_a_sketch_keeps_products():
+    matrix = np.random.default_rng(4).standard_normal((40, 3)) @ np.random.default_rng(5).standard_normal((3, 90))
+    for wide in (matrix, sparse.csr_array(matrix)):
+        narrow = sketch(wide, 8)
+        assert narrow.shape == (40, 8)
+        np.testing.assert_allclose(narrow @ narrow.T, matrix @ matrix.T, rtol=1e-3, atol=1e-3)
+
+
+def test_projections_by_name():
+    assert project(blobs(), "pca").shape == (120, 2)
+    assert project(np.random.default_rng(6).standard_normal((50, 200)), "neighbours").shape == (50, 2)
+    with pytest.raises(ValueError, match="projection must be"):
+        project(blobs(), "magic")
