@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from gossamer.models.counts import CDAE
 from gossamer.models.lowrank import CompressedClassifier
 from gossamer.persistence import read_artifact
 from gossamer.runner import compressing_artifacts as module
 from gossamer.runner.compressing_artifacts import compress_artifact
-from gossamer.testing.right_answers import two_patterns
+from gossamer.testing.right_answers import two_blocks, two_patterns
 
 SMALL = {"hidden_dims": [16], "epochs": 5, "batch_size": 16, "search_rows": 16, "iterations": 2, "polish": 1}
 
@@ -33,6 +35,22 @@ def test_a_classifier_on_the_training_part_of_its_data(tmp_path: Path, monkeypat
     assert found.estimator.scheme == "channel"
     assert found.estimator.num_values() <= 0.7 * whole.num_values()
     assert found.config["metrics"] == found.estimator.evaluate(parts.test)
+
+
+def test_a_model_of_another_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = two_blocks()
+    origin = {"model": "cdae", "data": {"name": "stdlib-usage"}, "split": {"kind": "users"}, "fingerprint": None}
+    CDAE(hidden_dim=8, epochs=1).fit(data.history).save(tmp_path / "whole", provenance=origin)
+    split = SimpleNamespace(train=data.history, test=data)
+    monkeypatch.setattr(module, "reopen", lambda config, *_: (None, None, split))
+    settings = {"params": 0.6, "budget_of": "layers", "allocator": None, "scheme": None}
+    report = compress_artifact(str(tmp_path / "whole"), tmp_path / "small", settings=settings)
+    assert report.layers_share("params") <= 0.6
+    found = read_artifact(tmp_path / "small")
+    assert found.config["provenance"] == origin
+    assert found.config["metrics"]["ndcg@100"] == pytest.approx(found.estimator.evaluate(data)["ndcg@100"])
+    with pytest.raises(ValueError, match="scheme must be left out for cdae, which has no such setting"):
+        compress_artifact(str(tmp_path / "whole"), tmp_path / "small", settings={"params": 0.6, "scheme": "channel"})
 
 
 def test_models_that_forgot_their_data_say_so(tmp_path: Path) -> None:
