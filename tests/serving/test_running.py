@@ -24,6 +24,13 @@ from gossamer.serving.settings import Settings
 from gossamer.testing.right_answers import two_blocks
 
 
+def is_up(client: httpx.Client) -> bool:
+    try:
+        return client.get("/health").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
 @contextmanager
 def serving(*arguments: object, **environment: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Start `gossamer serve` on a free port and yield the process and a client, when it is up."""
@@ -36,14 +43,10 @@ def serving(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
         line = process.stdout.readline()
         url = re.search(r"http://\S+:\d+", line)
         assert url, f"{line}{process.stderr.read() if process.stderr and process.poll() is not None else ''}"
-        with httpx.Client(base_url=url[0], timeout=20) as client:
-            for _ in range(600):
-                try:
-                    client.get("/health")
-                    break
-                except httpx.TransportError:
-                    assert process.poll() is None, "the server ended"
-                    time.sleep(0.1)
+        with httpx.Client(base_url=url[0], timeout=60) as client:
+            while not is_up(client):
+                assert process.poll() is None, "the server ended"
+                time.sleep(0.1)
             yield process, client
     finally:
         process.kill()
@@ -68,13 +71,13 @@ def test_it_answers_reloads_and_ends_when_told(tmp_path: Path):
             time.sleep(0.05)
         assert client.get("/models").json()[0]["kind"] == "Popularity"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_workers_share_a_port_and_their_counters(shelf: Path):
     with serving(shelf / "ease", shelf / "als", "--workers", 2) as (process, client):
         for _ in range(20):
-            with httpx.Client(base_url=client.base_url, timeout=20) as other:  # a connection may end at either worker
+            with httpx.Client(base_url=client.base_url, timeout=60) as other:  # a connection may end at either worker
                 assert other.post("/recommend", json={"model": "ease", "history": ["a0"]}).status_code == 200
         wanted = 'gossamer_requests_total{route="/recommend",status="200"} 20'
         for _ in range(100):
@@ -83,7 +86,7 @@ def test_workers_share_a_port_and_their_counters(shelf: Path):
             time.sleep(0.1)
         assert wanted in client.get("/metrics").text
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_worker_reads_its_plan_from_the_environment(shelf, tmp_path, monkeypatch):

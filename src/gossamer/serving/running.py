@@ -60,6 +60,7 @@ def run_server(
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": int(settings.time_limit) + 1,
+        "timeout_worker_healthcheck": 60,  # a worker that loads a large model on a busy machine is not dead
     }
     url = f"http://[{host}]:{found}" if ":" in host else f"http://{host}:{found}"
     # With workers, too: a sentence now, rather than processes that cannot start.
