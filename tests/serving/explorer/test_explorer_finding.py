@@ -63,11 +63,15 @@ def test_the_strongest_groups_are_of_one_half(known, name, key):
     assert min(purity) == 1
 
 
-def test_topics_are_both_ends_of_directions(known):
+def test_topics_are_the_directions_that_explain_shows(known):
     groups = known["topics"].find_group_set("topics")
-    assert [label[-1] for label in groups.labels] == ["+", "−"] * 2
-    assert groups.code[0][0] == groups.code[1][0]
+    shown = known["topics"].estimator.explain()["topics"]
+    assert list(groups.labels) == [row["direction"] for row in shown]
+    np.testing.assert_allclose(groups.axes.T @ groups.axes, np.eye(2), atol=1e-6)
     assert groups.sizes.sum() == pytest.approx(1)
+    terms = known["topics"].vocabularies["terms"]
+    likelier = str(terms[int(groups.column(0).argmax())])
+    assert likelier in shown[0]["raises"]
 
 
 def test_phases_say_how_long_and_what_follows(known):

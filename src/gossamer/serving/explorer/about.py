@@ -192,7 +192,7 @@ def _memberships(knowledge: Knowledge, kind: str, index: int, n: int) -> list[Be
 def _active_code(knowledge: Knowledge, kind: str, index: int, n: int) -> list[Belongings]:
     """Return what is on in the code of a document that has this one word."""
     estimator = knowledge.estimator
-    coded = [groups for groups in knowledge.groups if groups.kind == kind and groups.code]
+    coded = [groups for groups in knowledge.groups if groups.kind == kind and groups.axes is not None]
     if kind != "terms" or not coded or not isinstance(estimator, Transformer):
         return []
     terms = knowledge.vocabularies[kind]
@@ -201,7 +201,7 @@ def _active_code(knowledge: Knowledge, kind: str, index: int, n: int) -> list[Be
     values = code.toarray()[0] if sparse.issparse(code) else np.asarray(code)[0]
     found = []
     for groups in coded:
-        on = np.array([sign * values[column] for column, sign in groups.code])
+        on = values @ groups.axes
         best = largest(on, n)
         meaning = "value in the code of a document with this one word"
         found.append(_belongings(knowledge, groups, best[on[best] > 0], on, "Active in its code", meaning))

@@ -18,7 +18,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.topics import find_topics
 from gossamer.serving.explorer.groups import TINY, Groups
 
-MOST_DIRECTIONS = 60  # of a decoder: two topics each
+MOST_DIRECTIONS = 100  # of a decoder: more than that nobody reads
 NUM_DRAWS = 256  # of a prior, for what is frequent overall
 NUM_TYPICAL = 12
 
@@ -116,35 +116,30 @@ def _communities(estimator: Any, _: Vocabularies) -> list[Groups]:
 
 
 def _topics(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
-    """Return both ends of the latent directions of a count model: what one standard deviation of z makes likelier."""
+    """Return the turned directions of a count model: what one standard deviation of z along each makes likelier."""
     decoder: Any = getattr(getattr(estimator, "network_", None), "decoder", None)
     kind = next((kind for kind in ("terms", "items") if kind in vocabularies), None)
     if kind is None or not hasattr(decoder, "latent_dim") or not hasattr(decoder, "logits"):
         return []
     topics = find_topics(decoder, 1)
-    directions, strengths = topics.directions[:MOST_DIRECTIONS], topics.strengths[:MOST_DIRECTIONS]
-    code = [(int(direction), sign) for direction in directions for sign in (1, -1)]
-    ends = torch.zeros(len(code), decoder.latent_dim)
-    for row, (direction, sign) in enumerate(code):
-        ends[row, direction] = sign
+    axes, strengths = topics.axes[:, :MOST_DIRECTIONS], topics.strengths[:MOST_DIRECTIONS]
     with torch.no_grad():
-        probs = decoder.logits(ends).softmax(dim=1).numpy()
+        probs = decoder.logits(torch.from_numpy(axes.T.astype(np.float32))).softmax(dim=1).numpy()
         drawn = torch.randn(NUM_DRAWS, decoder.latent_dim, generator=torch_generator(0))
         base = decoder.logits(drawn).softmax(dim=1).mean(dim=0).numpy()
-    shares = np.square(strengths) / max(float(np.square(topics.strengths).sum()), TINY)
     return [
         Groups(
             key="topics",
             noun="topic",
             kind=kind,
-            sizes=np.repeat(shares / 2, 2),
+            sizes=np.square(strengths) / max(float(np.square(topics.strengths).sum()), TINY),
             size_meaning="share of all that the directions change",
             weights=np.ascontiguousarray((np.log(np.maximum(probs, TINY)) - np.log(np.maximum(base, TINY))).T),
             weight_meaning="log of how many times likelier the topic makes it",
             probs=probs,
             base=base,
-            labels=[f"{direction}{'+' if sign > 0 else '−'}" for direction, sign in code],
-            code=code,
+            labels=[str(number + 1) for number in range(len(strengths))],  # as in `explain`
+            axes=axes,
         )
     ]
 
@@ -175,7 +170,7 @@ def _code_features(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
             probs=probs[order],
             base=base,
             labels=[str(feature) for feature in order],
-            code=[(int(feature), 1) for feature in order],
+            axes=np.eye(count)[:, order],
         )
     ]
 
@@ -252,7 +247,6 @@ def _dimensions(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
             weights=weights.tocsc(),
             weight_meaning="1 / rank among the words of its sentences",
             labels=[str(row["dimension"]) for row in often],
-            code=[(int(row["dimension"]), 1) for row in often],
         )
     ]
 

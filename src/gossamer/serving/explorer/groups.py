@@ -23,8 +23,8 @@ class Groups:
 
     `weights` (V, K), dense or sparse, say how strongly a name belongs; 0 or less is not at all. Where groups are
     distributions over names, `probs` (K, V) are theirs and `base` (V,) is that of everything; where they are not,
-    weights that are never below 0 give shares in the same way. `code` gives each group the column of the model's codes
-    that stands for it, and the sign. `facts` has a dict per group for people to read.
+    weights that are never below 0 give shares in the same way. `axes` (D, K) give each group the
+    direction in the model's codes that stands for it. `facts` has a dict per group for people to read.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Groups:
     probs: np.ndarray | None = None
     base: np.ndarray | None = None
     labels: Sequence[str] = ()
-    code: Sequence[tuple[int, int]] = ()
+    axes: np.ndarray | None = None
     facts: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     vectors: np.ndarray | None = None
 
