@@ -36,21 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-VERBS = (
-    fit,
-    evaluate,
-    predict,
-    recommend,
-    inspect,
-    compare,
-    tune,
-    compress,
-    export,
-    serve,
-    reproduce,
-    demo,
-    version,
-)
+VERBS = (fit, evaluate, predict, recommend, inspect, compare, tune, compress, export, serve, reproduce, demo, version)
 for verb in VERBS:
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 

@@ -1,49 +1,59 @@
-"""`gossamer demo`: four recommenders on Python's own standard library, compared, and a report."""
+"""`gossamer demo`: models of several families on Python's own standard library, one table, one report, one page."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-EXAMPLES = "Example: [bold]gossamer demo --out demo[/bold]"
+EXAMPLES = """
+Examples:
 
-DATA = "stdlib-usage"
-MODELS = ("popularity", "item-knn", "ease", "als")
+[bold]gossamer demo --out demo[/bold]
+
+[bold]gossamer demo --no-serve && gossamer serve demo/models/*[/bold]
+"""
+
 MODULES = ("json.decoder", "http.server", "zipfile")
 
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the report.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the split and of the models.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the report and the models.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the splits and of the models.")] = 0,
+    serve: Annotated[
+        bool | None,
+        typer.Option("--serve/--no-serve", help="Open the explorer afterwards; the default is to, in a terminal."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the explorer; 0 takes a free one.")] = 8000,
 ) -> None:
-    """Train four recommenders on which names the modules of Python's standard library call; no download."""
+    """Train, compare, compress and save models of Python's standard library, which needs no download."""
     from gossamer.cli.printing import print_line, print_table
-    from gossamer.cli.reporting import comparison_rows, write_models_report
+    from gossamer.cli.reporting import write_demo_report
     from gossamer.runner.answers import recommended, user_row
-    from gossamer.runner.outcome import fit_and_judge
-    from gossamer.runner.provenance import Origin
-    from gossamer.runner.source import make_split, open_data
-    from gossamer.runner.specs import DataSpec
-    from gossamer.runner.tasks import default_split
+    from gossamer.runner.demonstration import CHAPTERS, save_models, summary, tell
 
-    source, division = DataSpec(DATA), default_split(MODELS, seed)
-    data = open_data(source)
-    split = make_split(data, division)
-    print_line(f"{DATA}: {data.num_users:,} modules call {data.num_items:,} names, {data.nnz:,} pairs")
-    outcomes = [fit_and_judge(model, split, seed=seed) for model in MODELS]
-    print_table(comparison_rows(outcomes), title=f"{len(split.test)} modules that no model has seen")
-    ease = next(outcome.estimator for outcome in outcomes if outcome.model == "ease")
-    modules = [module for module in MODULES if module in data.users]
-    rows = []
+    told = []
+    for chapter in CHAPTERS:
+        print_line(f"{chapter.title} {chapter.data}: {', '.join(chapter.models)}")
+        told.append(tell(chapter, seed))
+    rows = summary(told)
+    print_table(rows, title="on modules and docstrings that no model has seen")
+    first = told[0]
+    ease = next(outcome.estimator for outcome in first.outcomes if outcome.model == "ease")
+    modules = [module for module in MODULES if module in first.data.users]
+    answers = []
     for module in modules:
-        names = [str(row["item"]) for row in recommended(ease, user_row(data, module), 200)]
+        names = [str(row["item"]) for row in recommended(ease, user_row(first.data, module), 200)]
         # Everybody calls `len` and `.append`; names of other modules say more about this one.
-        rows.append({"module": module, "might also call": ", ".join([name for name in names if "." in name[1:]][:5])})
-    print_table(rows, title="names of other modules that they do not call yet, by ease")
+        answers.append({"module": module, "might also call": ", ".join([n for n in names if "." in n[1:]][:5])})
+    print_table(answers, title="names of other modules that they do not call yet, by ease")
+    saved = save_models(told, out / "models")
     report = out / "report.html"
-    origin = Origin(", ".join(MODELS), source, division, data.fingerprint())
-    title = "Recommending names to Python modules"
-    write_models_report(report, title=title, data=data, split=split, outcomes=outcomes, origin=origin, users=modules)
-    print_line(f"report: {report}")
+    write_demo_report(report, told, rows, users=modules)
+    print_line(f"report: {report}; models: {out / 'models'}")
+    if serve or (serve is None and sys.stdin.isatty() and sys.stdout.isatty()):
+        from gossamer.cli.serve import run as serve_models
+
+        serve_models([str(path) for path in saved], port=port)

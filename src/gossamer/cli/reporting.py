@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gossamer.cli.examples import examples_of
 from gossamer.cli.results import result_of
+from gossamer.report.blocks import Section, Table
 from gossamer.report.figures import size_curves as draw_size_curves
 from gossamer.report.models import models_report
-from gossamer.report.page import write_report
+from gossamer.report.page import Report, write_report
 from gossamer.report.svg import write_svg
 from gossamer.runner.comparing import comparison_rows as comparison_rows
+from gossamer.runner.demonstration import Told
 from gossamer.runner.experiment import Experiment
 from gossamer.runner.machine import commit, versions
 from gossamer.runner.outcome import Outcome
@@ -43,6 +46,27 @@ def write_models_report(
         provenance=origin.as_json() | versions() | {"commit": revision, "dirty": is_dirty},
     )
     write_report(report, path)
+
+
+def write_demo_report(
+    path: Path, told: Sequence[Told], rows: Sequence[dict[str, Any]], users: Sequence[str] = ()
+) -> None:
+    """Write one report of several chapters: the table of all models first, then each chapter's own sections."""
+    revision, is_dirty = commit()
+    lead = "One row per model: how well it does on what it has not seen, what it stores, and how long one answer takes."
+    sections = [Section("All models", [Table(list(rows))], lead)]
+    for one in told:
+        found = models_report(
+            title=one.chapter.title,
+            data=one.data,
+            split=one.split,
+            models={outcome.model: result_of(outcome, one.split) for outcome in one.outcomes},
+            examples=examples_of(one.outcomes, one.data, one.split, users) if one is told[0] else (),
+            provenance=one.origin.as_json() | versions() | {"commit": revision, "dirty": is_dirty},
+        )
+        sections += [replace(section, title=f"{one.chapter.title} {section.title}") for section in found.sections]
+    data = ", ".join(dict.fromkeys(one.chapter.data for one in told))
+    write_report(Report("Python's standard library, learned", f"Models of several families on {data}.", sections), path)
 
 
 def write_size_curves(path: Path, experiment: Experiment, records: Sequence[Record]) -> None:
