@@ -22,7 +22,7 @@ data = gossamer.datasets.load("stdlib-usage")[:200]
 EASE(regularization=50).fit(data).save(sys.argv[2])
 best = gossamer.load(sys.argv[2]).recommend(data[:3], n=4).items
 from gossamer.report import Report, Section, Text, render
-assert "<html" in render(Report("smoke", [Section("smoke", [Text("smoke")])]))
+assert "<html" in render(Report("smoke", "smoke", [Section("smoke", [Text("smoke")])]))
 print(gossamer.__file__, best.shape)
 """
 
