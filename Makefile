@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data/README.md),)
 export GOSSAMER_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test test-fast lint format bench docs reproduce clean
+.PHONY: help demo test test-fast lint format bench docs wheel reproduce clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -34,6 +34,10 @@ $(VENV)/.docs: $(VENV)/.base
 	$(PIP) --editable '.[docs]'
 	touch $@
 
+$(VENV)/.release: $(VENV)/.base
+	$(PIP) --editable '.[release]'
+	touch $@
+
 demo: $(VENV)/.base ## train and compare recommenders on built-in data, write demo/report.html
 	$(BIN)/gossamer demo --out demo
 
@@ -55,6 +59,10 @@ bench: $(VENV)/.bench ## time and memory against peers; writes results/bench/*.j
 
 docs: $(VENV)/.docs ## build the site into site/
 	$(BIN)/mkdocs build --strict
+
+# Without isolation, so that the build tools are those of constraints.txt.
+wheel: $(VENV)/.release ## build the wheel and the source archive into dist/
+	$(BIN)/python -m build --no-isolation
 
 reproduce: $(VENV)/.bench ## run every experiment whose data is here
 	$(BIN)/gossamer reproduce --all
