@@ -10,7 +10,6 @@ import copy
 from collections.abc import Callable, Collection
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -77,7 +76,7 @@ def compress_estimator(
         search=None if iterations is None else SearchSettings(iterations=iterations),
     )
     compressed = copy.copy(estimator)
-    compressed.network_ = small.network.eval()
+    compressed.network_ = small.get_submodule("network").eval()
     report: Any = small.compression_report
     return compressed, report
 
@@ -103,7 +102,7 @@ def _some_rows(num_rows: int, random_state: int | None) -> list[Tensor]:
     if num_rows == 0:
         raise ValueError("data must have at least one row, got none")
     order = numpy_generator(random_state).permutation(num_rows)[: ROWS_AT_ONCE * NUM_BATCHES]
-    return list(torch.from_numpy(np.ascontiguousarray(order)).split(ROWS_AT_ONCE))
+    return [torch.from_numpy(order[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(order), ROWS_AT_ONCE)]
 
 
 def _of_counts(estimator: Any, data: Any) -> Answer:

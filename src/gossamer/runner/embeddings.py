@@ -14,7 +14,6 @@ from jaxtyping import Float32
 from scipy import sparse
 
 from gossamer import datasets
-from gossamer.core.protocols import Transformer
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
@@ -43,12 +42,12 @@ def embed_users(known: Interactions, embed: Mapping[str, Any]) -> Float32[np.nda
 
     These are factors (`als`), memberships (`communities`), or codes of histories read as documents (`count-vae`).
     """
-    estimator = make_estimator(embed["model"], embed.get("settings", {}), seed=embed.get("seed", 0))
+    estimator: Any = make_estimator(embed["model"], embed.get("settings", {}), seed=embed.get("seed", 0))
     if hasattr(estimator, "fold_in"):
         found = estimator.fit(known).fold_in(known)
     elif hasattr(estimator, "memberships"):
         found = estimator.fit(known).memberships(known)
-    elif isinstance(estimator, Transformer) and container_of(estimator) is Counts:
+    elif hasattr(estimator, "transform") and container_of(estimator) is Counts:
         documents = Counts(known.matrix(), known.items, documents=known.users)
         found = estimator.fit(documents).transform(documents)
     else:

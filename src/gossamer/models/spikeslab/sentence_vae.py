@@ -237,7 +237,7 @@ class SentenceVAE(SentenceModel):
         """
         vectors = self.network_.vectors
         rows = vectors.table(torch.arange(vectors.num_words)).clone()
-        vectors.table = nn.Embedding.from_pretrained(rows, freeze=False)
+        vectors.table = nn.Embedding(vectors.num_words, rows.shape[1], _weight=rows)
         own, present = self._make_encoder(self.words_), self.network_.encoder
         shapes = [{name: value.shape for name, value in e.state_dict().items()} for e in (own, present)]
         self.is_own_ = type(own) is type(present) and shapes[0] == shapes[1]
