@@ -25,7 +25,9 @@ from gossamer.models.linear import ALS, EASE, SLIM, BiasedMF, ItemKNN, Popularit
 from gossamer.models.lowrank import CompressedClassifier, CompressedLanguageModel
 from gossamer.models.markov import HMM, HSMM, NeuralEM
 from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
+from gossamer.serving.export.onnx_file import draw_graph
 from gossamer.testing.contracts import Case, Check, checks_for, two_blocks, two_themes, two_topics
+from gossamer.testing.export_parity import assert_parity
 from gossamer.testing.right_answers import burning_candles, lit_lamps, two_patterns, two_phases
 
 SMALL_CLASSIFIER = {"embedding_dim": 8, "num_filters": 8, "epochs": 15, "batch_size": 12, "learning_rate": 0.02}
@@ -175,6 +177,15 @@ CASES = [
 ]
 
 
+# What has no graph, by the sentence that says why.
+NOT_EXPORTED = {
+    Unigram: "Unigram has nothing to export: it gives every document the same answer",
+    CountVAE: "inference must be one with an encoder to be exported, got 'svi'",
+    NeuralEM: "NeuralEM has nothing to export: it makes a model for each series by EM over the whole series",
+    SentenceProbe: "end_to_end must be True for a SentenceProbe to be exported, got False",
+}
+
+
 @pytest.mark.parametrize(
     ("case", "check"),
     [
@@ -185,6 +196,20 @@ CASES = [
 )
 def test_contract(case: Case, check: Check):
     check(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{n}-{type(case.estimator).__name__}" for n, case in enumerate(CASES)])
+def test_exported_graph_answers_as_the_model(case: Case):
+    pytest.importorskip("onnxruntime")
+    held_out, model = case.held_out(), case.fitted()
+    try:
+        draw_graph(model)
+    except ValueError as error:
+        reason = str(error)
+    else:
+        assert_parity(model, getattr(held_out, "history", held_out))
+        return
+    assert reason.startswith(NOT_EXPORTED[type(model)])
 
 
 def test_every_model_of_the_catalogue_has_a_case():

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
+from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
 
 
 def make(seed: int) -> nn.ModuleDict:
@@ -68,3 +69,21 @@ def test_widths_are_named(value: object, message: str):
 def test_widths_are_lists_or_tuples():
     assert check_widths("dims", [4, 5]) == check_widths("dims", (4, 5)) == (4, 5)
     assert check_widths("dims", []) == ()
+
+
+def test_split_layers_are_split_again():
+    def whole():
+        return nn.ModuleDict({"table": nn.Embedding(7, 4), "inner": nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))})
+
+    small = whole()
+    small["table"] = LowRankEmbedding(7, 4, 2)
+    small["inner"][0] = LowRankLinear(4, 6, 1, bias=True)
+    again = whole()
+    restore_network(again, network_arrays(small))
+    assert isinstance(again["table"], LowRankEmbedding)
+    assert again["inner"][0].rank == 1
+    for name, value in small.state_dict().items():
+        torch.testing.assert_close(again.state_dict()[name], value, rtol=0, atol=0)
+    arrays = network_arrays(small) | {"network.inner.0.1.weight": np.zeros((6, 2), np.float32)}
+    with pytest.raises(ValueError, match=r"array 'network.inner.0.1.weight' must have shape \(6, 1\), got \(6, 2\)"):
+        restore_network(whole(), arrays)

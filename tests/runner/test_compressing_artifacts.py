@@ -25,7 +25,7 @@ def test_a_classifier_on_the_training_part_of_its_data(tmp_path: Path, monkeypat
         "fingerprint": None,
     }
     whole.save(tmp_path / "whole", provenance=origin)
-    monkeypatch.setattr(module, "reopen", lambda config: (None, None, parts))
+    monkeypatch.setattr(module, "reopen", lambda config, *_: (None, None, parts))
     compress_artifact(str(tmp_path / "whole"), tmp_path / "small", settings={"params": 0.7, "scheme": "channel"})
     found = read_artifact(tmp_path / "small")
     assert found.config["provenance"] == origin

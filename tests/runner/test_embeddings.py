@@ -9,6 +9,7 @@ from gossamer import datasets
 from gossamer.data import Interactions, Parts, Sequences, Vocabulary
 from gossamer.runner.embeddings import embed_users, with_embeddings
 from gossamer.runner.specs import DataSpec
+from gossamer.testing.right_answers import two_blocks
 
 WHO = Vocabulary(["ann", "bob"])
 
@@ -31,8 +32,23 @@ def test_vectors_find_their_series(monkeypatch):
         with_embeddings(Parts(stranger, None, stranger), spec)
 
 
+@pytest.mark.parametrize(
+    ("model", "settings", "width"),
+    [
+        ("communities", {"embedding_dim": 4, "num_communities": 2, "item_edges": 3, "epochs": 1, "batch_size": 12}, 2),
+        ("count-vae", {"latent_dim": 3, "encoder_dims": [4], "epochs": 1}, 3),
+    ],
+)
+def test_codes_of_other_families(model, settings, width):
+    people = two_blocks().history
+    vectors = embed_users(people, {"model": model, "settings": settings})
+    assert vectors.shape == (len(people), width)
+    assert vectors.dtype == np.float32
+    assert np.isfinite(vectors).all()
+
+
 def test_what_cannot_embed_is_named():
-    with pytest.raises(ValueError, match=r"embed\.model must be one with vectors for users, such as als, got 'ease'"):
+    with pytest.raises(ValueError, match=r"embed\.model must be one that describes users, such as als, .*, got 'ease'"):
         embed_users(known(), {"model": "ease"})
     parts = Parts(known(), None, known())
     with pytest.raises(ValueError, match="data must be series with the option 'ratings' to embed their people, got"):

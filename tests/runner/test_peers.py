@@ -81,6 +81,8 @@ def test_topic_peers_find_planted_topics_and_are_judged_by_one_estimator(
     assert found["perplexity_token_refined"] < 0.7 * perplexity_per_token(unigram, test.matrix.sum(axis=1))
     assert found["perplexity_token_refined"] == found["perplexity_token_amortised"]
     assert found["perplexity_document_refined"] == found["perplexity_document_amortised"]
+    assert found["npmi"] > 0.1  # terms of a planted topic come together
+    assert 0.5 < found["topic_diversity"] <= 1
     again = peers.find(name)(**settings).fit(train)
     np.testing.assert_array_equal(model.topics_, again.topics_)
 

@@ -15,12 +15,14 @@ from gossamer.cli import (
     data,
     demo,
     evaluate,
+    export,
     fit,
     inspect,
     predict,
     recommend,
     reproduce,
     serve,
+    tune,
     version,
 )
 
@@ -34,7 +36,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
-for verb in (fit, evaluate, predict, recommend, inspect, compare, compress, serve, reproduce, demo, version):
+for verb in (
+    fit,
+    evaluate,
+    predict,
+    recommend,
+    inspect,
+    compare,
+    tune,
+    compress,
+    export,
+    serve,
+    reproduce,
+    demo,
+    version,
+):
     app.command(verb.__name__.rsplit(".", 1)[1], epilog=verb.EXAMPLES)(verb.run)
 
 MISTAKE, BUG, INTERRUPTED = 2, 1, 130

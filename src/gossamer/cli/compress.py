@@ -63,7 +63,7 @@ def run(
         if weights is not None:
             raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
         settings = {**limits, "budget_of": of, **options}
-        report, drawing = compress_artifact(model, out, settings=settings, data=data).report_, Path(f"{out}-layers.svg")
+        report, drawing = compress_artifact(model, out, settings=settings, data=data), Path(f"{out}-layers.svg")
         after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"
     write_svg(draw_layer_shares(report.table()[:-1]).svg, drawing)
     print_line(str(report))

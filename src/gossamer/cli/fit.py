@@ -11,6 +11,7 @@ from gossamer.cli.options import (
     Columns,
     Data,
     DataOptions,
+    Device,
     MinPerItem,
     MinPerUser,
     MinRating,
@@ -48,27 +49,20 @@ def run(
     min_per_user: MinPerUser = None,
     min_per_item: MinPerItem = None,
     seed: Seed = 0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto, for models that have one.")] = None,
+    device: Device = None,
 ) -> None:
     """Train a model, judge it on held-out data and save it."""
     from gossamer.cli.interruption import resumable
     from gossamer.cli.printing import print_line, print_metrics
     from gossamer.runner.estimators import make_estimator
     from gossamer.runner.outcome import fit_and_judge
-    from gossamer.runner.provenance import Origin
-    from gossamer.runner.source import make_split, open_data
-    from gossamer.runner.specs import DataSpec, SplitSpec
-    from gossamer.runner.tasks import check_container, data_for, default_split
+    from gossamer.runner.provenance import open_for
+    from gossamer.runner.specs import DataSpec
 
     chosen = parse_settings(settings)
     make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
     source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
-    source = data_for([model], source)
-    division = default_split([model], seed, data) if split is None else SplitSpec(split, seed=seed)
-    opened = open_data(source, division)
-    check_container(model, opened, data)
-    parts = make_split(opened, division)
-    origin = Origin(model, source, division, opened.fingerprint())
+    origin, parts = open_for(model, source, split, seed)
     run_of = {**origin.as_json(), "settings": chosen, "seed": seed, "device": device}
     with resumable(out, run_of) as checkpoint:
         outcome = fit_and_judge(model, parts, settings=chosen, seed=seed, device=device, checkpoint=checkpoint)

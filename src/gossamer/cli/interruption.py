@@ -1,4 +1,4 @@
-"""Ctrl-C while a model is fitted: what is kept, and how to go on."""
+"""Ctrl-C while a model is fitted or settings are searched: what is kept, and how to go on."""
 
 from __future__ import annotations
 
@@ -29,3 +29,14 @@ def resumable(out: Path, run: Mapping[str, Any]) -> Iterator[Path]:
             )
         raise
     checkpoint.unlink(missing_ok=True)
+
+
+@contextmanager
+def study_kept(folder: Path) -> Iterator[None]:
+    """Say, where a search is interrupted, that its trials are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.exists():
+            print(f"gossamer: the trials so far are in {folder}; the same command goes on from there", file=sys.stderr)
+        raise

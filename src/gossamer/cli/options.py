@@ -28,18 +28,19 @@ DataOptions = Annotated[
 MinRating = Annotated[float | None, typer.Option(help="Keep only interactions rated at least this.")]
 MinPerUser = Annotated[int | None, typer.Option(help="Keep only users with at least so many items.")]
 MinPerItem = Annotated[int | None, typer.Option(help="Keep only items with at least so many users.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or auto, for models that have one.")]
 Seed = Annotated[int, typer.Option(help="Seed of the split and of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Artifact = Annotated[str, typer.Argument(metavar="DIR", help="The directory that `gossamer fit` wrote.")]
 
 
-def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
+def parse_settings(pairs: Sequence[str] | None, option: str = "--set") -> dict[str, Any]:
     """Read `key=value` pairs; a value is JSON where it can be, else the text as it is.
 
     >>> parse_settings(["l2=10", "solver=cg", "flag=true"])
     {'l2': 10, 'solver': 'cg', 'flag': True}
     """
-    return _parse_values("--set", pairs)
+    return _parse_values(option, pairs)
 
 
 def parse_options(pairs: Sequence[str] | None) -> dict[str, Any]:

@@ -12,25 +12,14 @@ from gossamer.report.figures import size_curves as draw_size_curves
 from gossamer.report.models import models_report
 from gossamer.report.page import write_report
 from gossamer.report.svg import write_svg
+from gossamer.runner.comparing import comparison_rows as comparison_rows
 from gossamer.runner.experiment import Experiment
 from gossamer.runner.machine import commit, versions
-from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.provenance import Origin
 from gossamer.runner.records import Record
 from gossamer.runner.source import Division
 from gossamer.runner.table import size_curves
-
-
-def comparison_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one row per model: metrics, stored numbers, seconds."""
-    rows = []
-    for outcome in outcomes:
-        metrics = {} if outcome.measured is None else outcome.measured.values
-        values, _ = stored_size(outcome.estimator)
-        rows.append({"model": outcome.model, **metrics, "values": values, "seconds": outcome.seconds})
-    names = dict.fromkeys(name for row in rows for name in row if name not in ("values", "seconds"))
-    return [{name: row.get(name) for name in (*names, "values", "seconds")} for row in rows]
 
 
 def write_models_report(

@@ -1,7 +1,8 @@
-"""Progress of long work: silent in a library call, a bar on stderr where the command line switched it on."""
+"""Progress of long work: silent in a library call, a bar where the command line or a notebook switched it on."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,9 +11,20 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from gossamer.core.checks import check_bool
+from gossamer.core.notebook_bar import Bar, NotebookBar
+
 T = TypeVar("T")
 
-_shown: ContextVar[bool] = ContextVar("gossamer_progress_shown", default=False)
+_shown: ContextVar[bool | None] = ContextVar("gossamer_progress_shown", default=None)
+# Not in the context: a notebook runs each cell in one of its own, and forgets what another cell had set.
+_is_on_for_good = False
+
+
+def switch_progress(on: bool = True) -> None:
+    """Switch progress bars on, or off, for the rest of the session: `gossamer.switch_progress()` in a notebook."""
+    global _is_on_for_good
+    _is_on_for_good = check_bool("on", on)
 
 
 @contextmanager
@@ -27,16 +39,19 @@ def show_progress(shown: bool = True) -> Iterator[None]:
 
 def progress_is_shown() -> bool:
     """Say whether the caller asked for progress bars."""
-    return _shown.get()
+    shown = _shown.get()
+    return _is_on_for_good if shown is None else shown
 
 
-def progress_bar() -> Progress:
-    """Return a rich bar on stderr that is disabled where progress is not shown.
+def progress_bar() -> Bar:
+    """Return a bar, on stderr or in a notebook, that is disabled where progress is not shown.
 
     Tasks carry a free `note` field, which the training loop fills with loss and rate.
     """
     console = Console(stderr=True)
-    return Progress(
+    if progress_is_shown() and console.is_jupyter:
+        return NotebookBar(sys.modules["IPython"].get_ipython())
+    bar: Bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -46,6 +61,7 @@ def progress_bar() -> Progress:
         transient=True,
         disable=not (progress_is_shown() and console.is_terminal),  # a file would only collect blank lines
     )
+    return bar
 
 
 def track(iterable: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:

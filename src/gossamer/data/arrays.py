@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from gossamer.data.content import Rows, fingerprint, read_only, row_numbers
+from gossamer.data.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledArrays:
+class LabelledArrays(Shown):
     """Immutable inputs with one row per example, and optional targets: classes (N,) or a 0/1 table (N, L).
 
     >>> data = LabelledArrays(np.zeros((3, 28, 28), dtype=np.uint8), np.array([7, 2, 1]))

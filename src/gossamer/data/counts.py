@@ -10,11 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from gossamer.data.content import Rows, check_labels, fingerprint, read_only, row_numbers
+from gossamer.data.shown import NUM_PARTS, NUM_ROWS, Shown, join_first
 from gossamer.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Shown):
     """Immutable documents × terms counts (D × V), with optional document ids and class labels.
 
     >>> from scipy.sparse import csr_array
@@ -98,6 +99,16 @@ class Counts:
             "empty_documents": int(np.count_nonzero(lengths == 0)),
             "classes": 0 if self.label_names is None else len(self.label_names),
         }
+
+    def _first_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for number in range(min(NUM_ROWS, len(self))):
+            document = self.matrix[[number]]
+            most = np.argsort(-document.data, kind="stable")[: NUM_PARTS + 1]
+            words = [f"{self.terms[document.indices[place]]} {document.data[place]:g}" for place in most]
+            name = number if self.documents is None else self.documents[number]
+            rows.append({"document": name, "most frequent terms": join_first(words)})
+        return rows
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of terms, counts and labels."""

@@ -16,13 +16,14 @@ from gossamer.core.checks import check_choice
 from gossamer.data.compressed import compress_pairs
 from gossamer.data.content import Rows, check_offsets, fingerprint, ragged_take, read_only, row_numbers
 from gossamer.data.kernels import first_fault
+from gossamer.data.shown import NUM_PARTS, NUM_ROWS, Shown, ShownParts, join_first
 from gossamer.data.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Interactions:
+class Interactions(Shown):
     """Immutable users × items in compressed rows: `indices[indptr[u]:indptr[u + 1]]` are user u's items.
 
     Items rise within a row and occur once. `rating` doubles as a weight or a count; `time` is in seconds.
@@ -257,13 +258,21 @@ class Interactions:
             summary["first_time"], summary["last_time"] = int(self.time.min()), int(self.time.max())
         return summary
 
+    def _first_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for number, user in enumerate(self[:NUM_ROWS].users):
+            start, stop = self.indptr[number], self.indptr[number + 1]
+            names = [self.items[item] for item in self.indices[start : min(stop, start + NUM_PARTS + 1)]]
+            rows.append({"user": user, "items": join_first(names)})
+        return rows
+
     def fingerprint(self) -> str:
         """Return a SHA-256 of ids, pairs, ratings and times."""
         return fingerprint(self.users, self.items, self.indptr, self.indices, self.rating, self.time)
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOut(Shown):
     """What is known of some users (`history`) and what is to be predicted (`target`): same users, same items."""
 
     history: Interactions
@@ -275,6 +284,10 @@ class HeldOut:
 
     def __len__(self) -> int:
         return len(self.history)
+
+    def describe(self) -> dict[str, Any]:
+        """Return how much is known and how much is to be predicted."""
+        return {"users": len(self), "history": self.history.nnz, "target": self.target.nnz}
 
     def over_items(self, known: Vocabulary) -> HeldOut:
         """Return the same over a model's items, followed by whatever other items are held out.
@@ -289,7 +302,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(ShownParts):
     """Training data and what is held out of it; `description` says how it was made, for the result record."""
 
     train: Interactions

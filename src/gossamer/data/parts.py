@@ -10,13 +10,14 @@ import numpy as np
 
 from gossamer.data.counts import Counts
 from gossamer.data.sentences import Sentences
+from gossamer.data.shown import ShownParts
 from gossamer.data.vocabulary import Vocabulary
 
 UNKNOWN_WORD = "<unk>"
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(ShownParts):
     """Three containers of one kind over the same words; `valid` may be missing, and `test` may have no rows.
 
     `description` says how they were made, for the result record.

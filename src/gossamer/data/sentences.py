@@ -17,11 +17,12 @@ from gossamer.data.content import (
     read_only,
     row_numbers,
 )
+from gossamer.data.shown import NUM_ROWS, Shown
 from gossamer.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class Sentences(Shown):
     """Immutable ragged token ids: `tokens[offsets[i]:offsets[i + 1]]` is sentence i.
 
     >>> data = Sentences(np.array([0, 1, 1]), np.array([0, 1, 3]), Vocabulary(["ham", "eggs"]))
@@ -80,6 +81,14 @@ class Sentences:
             "longest": int(self.lengths.max(initial=0)),
             "classes": 0 if self.label_names is None else len(self.label_names),
         }
+
+    def _first_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        for number in range(min(NUM_ROWS, len(self))):
+            named = self.label_names is not None and self.labels is not None
+            label = {"class": self.label_names[self.labels[number]]} if named else {}  # type: ignore[index]
+            rows.append(label | {"words": " ".join(map(str, self.words(number)))})
+        return rows
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of vocabulary, tokens and labels."""

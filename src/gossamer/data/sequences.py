@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gossamer.data.content import Rows, check_offsets, fingerprint, ragged_take, read_only, row_numbers
+from gossamer.data.shown import Shown
 from gossamer.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(Shown):
     """Immutable ragged observations: `observations[offsets[i]:offsets[i + 1]]` is series i.
 
     Observations are events (integers, one per step; -1 marks a missing one) or vectors (float32, T × D; NaN marks a

@@ -11,6 +11,7 @@ from torch import nn
 
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
 from gossamer.persistence import check_array
 
 PREFIX = "network."
@@ -49,7 +50,11 @@ def network_arrays(network: nn.Module) -> dict[str, np.ndarray]:
 
 @torch.no_grad()
 def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Copy the parameters of an artifact into a network made alike, set to evaluation; what does not fit is named."""
+    """Copy the parameters of an artifact into a network made alike, set to evaluation; what does not fit is named.
+
+    Layers that were split after training (`gossamer.compress`) are split here, too, as the names of arrays say.
+    """
+    _split_like(network, arrays)
     wanted = network.state_dict()
     surplus = {name for name in arrays if name.startswith(PREFIX)} - {f"{PREFIX}{name}" for name in wanted}
     if surplus:
@@ -58,3 +63,19 @@ def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> Non
         stored = check_array(arrays, f"{PREFIX}{name}", np.float32, tuple(value.shape))
         value.copy_(torch.from_numpy(np.array(stored)))  # a copy: what is read from a file may be read-only
     network.eval()
+
+
+def _split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    for name, module in list(network.named_modules()):
+        first = {nn.Linear: "0", nn.Embedding: "codes"}.get(type(module))
+        halves = arrays.get(f"{PREFIX}{name}.{first}.weight")
+        if first is None or halves is None or halves.ndim != 2:
+            continue
+        split: nn.Module
+        if isinstance(module, nn.Linear):
+            split = LowRankLinear(module.in_features, module.out_features, len(halves), bias=module.bias is not None)
+        else:
+            assert isinstance(module, nn.Embedding)
+            split = LowRankEmbedding(module.num_embeddings, module.embedding_dim, halves.shape[1], module.padding_idx)
+        parent, _, child = name.rpartition(".")
+        setattr(network.get_submodule(parent), child, split)

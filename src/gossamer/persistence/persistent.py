@@ -1,4 +1,4 @@
-"""`save` and `load` for every estimator."""
+"""`save`, `load` and the look in a notebook of every estimator."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from gossamer.persistence.classes import Persistable
 from gossamer.persistence.errors import ArtifactError
+from gossamer.persistence.portrait import estimator_html
 from gossamer.persistence.read import read_artifact
 from gossamer.persistence.write import write_artifact
 
@@ -35,3 +36,10 @@ class Persistent:
                 f"{type(artifact.estimator).__name__}; use {type(artifact.estimator).__name__}.load or read_artifact"
             )
         return artifact.estimator
+
+    def _repr_html_(self) -> str:
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        # Or scikit-learn's, which notebooks prefer to `_repr_html_`, would be shown.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

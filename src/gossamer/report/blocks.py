@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
 
 
 class Estimate(NamedTuple):
@@ -31,6 +37,38 @@ class Drawing(NamedTuple):
     title: str
     svg: str
     alt: str
+
+    def __repr__(self) -> str:
+        return f"Drawing({self.title!r}: {self.alt})"  # nobody reads the SVG
+
+    def figure(self) -> MatplotlibFigure:
+        """Return the picture as a matplotlib figure; only what was drawn here can be had as one."""
+        from gossamer.report.svg import Painted  # matplotlib is heavy, and a report may have no picture
+
+        if not isinstance(self.svg, Painted):
+            raise ValueError(f"svg must be drawn by gossamer to be had as a figure, got a {type(self.svg).__name__}")
+        return self.svg.figure()
+
+    def _repr_html_(self) -> str:
+        name = f"gossamer-{zlib.crc32(self.svg.encode())}"  # ids of pictures in other cells are others
+        svg = place_svg(self.svg, self.alt, name)
+        return f'<figure style="margin: 0.4em 0; max-width: 36em;">{escape(self.title)}{svg}</figure>'
+
+
+class Drawings(tuple[Drawing, ...]):
+    """Pictures that belong together, one below the other in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return "".join(drawing._repr_html_() for drawing in self)
+
+
+def place_svg(svg: str, alt: str, name: str) -> str:
+    """Name a picture for screen readers, and its ids so that no two pictures of a page share one."""
+    svg = re.sub(r"(<[^>]* id=\")", rf"\g<1>{name}-", svg)
+    svg = re.sub(r"(<[^>]*(?:href=\"|url\()#)", rf"\g<1>{name}-", svg)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)
 
 
 @dataclass(frozen=True)

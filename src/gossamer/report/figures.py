@@ -82,7 +82,7 @@ def size_curves(metric: str, curves: Mapping[str, Sequence[tuple[float, float]]]
                 linewidth=1.6,
             )
         axes.set_xscale("log")
-        _write_powers(axes.xaxis)
+        write_powers(axes.xaxis)
         axes.set_xlabel("values stored")
         axes.set_ylabel(short_label(metric))
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=11)
@@ -118,7 +118,7 @@ def histogram(values: np.ndarray, label: str, counted: str = "users", *, is_log:
             axes.stairs(heights, edges, fill=True, color=SERIES_COLOURS[0], alpha=0.85)
         if is_log and not has_bars:
             axes.set_xscale("log")
-            _write_powers(axes.xaxis)
+            write_powers(axes.xaxis)
         axes.set_xlabel(label)
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
@@ -138,7 +138,7 @@ def _draw_ranks(falling: np.ndarray, label: str, counted: str) -> Drawing:
         axes.fill_between(ranks, shown, shown[-1] * 0.8, color=SERIES_COLOURS[0], alpha=0.12, linewidth=0)
         axes.set_xlabel(f"rank of {label}, most frequent first")
         for axis in (axes.xaxis, axes.yaxis):
-            _write_powers(axis)
+            write_powers(axis)
 
     alt = (
         f"{_capital(counted)} of each of {falling.size:,} {label} by rank, on logarithmic axes: "
@@ -246,7 +246,7 @@ def _log_bins(low: float, high: float) -> np.ndarray:
     return np.unique(np.round(np.geomspace(low, high + 1, 25))) - 0.5
 
 
-def _write_powers(axis: Axis) -> None:
+def write_powers(axis: Axis) -> None:
     """Write 1000 as 1k on a logarithmic axis: shorter than a power, and no mathematics to typeset."""
 
     def write(value: float, _: int | None = None) -> str:

@@ -63,8 +63,9 @@ def _blocks(found: Mapping[str, Any]) -> list[Block]:
         blocks.append(Figure(drawings, " ".join(caption)))
     if found.get("topics"):
         note = (
-            "Raised and lowered are the two ends of a direction, and topics of equal right. Strength is the standard "
-            "deviation of the change in log-probability over words; NPMI is 1 for terms that only come together."
+            "Directions are turned so that each changes few terms much (varimax); what it raises is its topic, what it "
+            "lowers the other end. Strength is the standard deviation of the change in log-probability over words; "
+            "NPMI is 1 for terms that only come together."
         )
         blocks.append(Table(found["topics"], "The strongest directions, and documents far out on them", note=note))
     return blocks

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from gossamer.core.atomic import replacing_file
-from gossamer.report.blocks import Drawing, Section
+from gossamer.report.blocks import Drawing, Section, place_svg
 from gossamer.report.tables import cell_of, fact_of, show_table
 from gossamer.version import __version__
 
@@ -71,7 +71,4 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _place_svg(drawing: Drawing, name: str) -> Markup:
-    """Name the picture for screen readers, and its ids so that no two pictures of a page share one."""
-    svg = re.sub(r"(<[^>]* id=\")", rf"\g<1>{name}-", drawing.svg)
-    svg = re.sub(r"(<[^>]*(?:href=\"|url\()#)", rf"\g<1>{name}-", svg)
-    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{escape(drawing.alt)}"', 1))
+    return Markup(place_svg(drawing.svg, drawing.alt, name))

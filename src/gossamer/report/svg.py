@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +41,46 @@ _STYLE: dict[Any, dict[str, Any]] = {
 }
 
 
-def draw_svg(paint: Callable[[Axes], None], height: float = 250) -> str:
+class Painted(str):
+    """An `<svg>` element that remembers how it was painted."""
+
+    paint: Callable[[Axes], None]
+    height: float
+
+    def figure(self) -> Figure:
+        """Return the same as a matplotlib figure, on white paper."""
+        with _house_style():
+            figure = _paint_figure(self.paint, self.height)
+            figure.set_facecolor("white")
+            return figure
+
+
+def draw_svg(paint: Callable[[Axes], None], height: float = 250) -> Painted:
     """Give `paint` empty axes in the house style and return what it drew as an `<svg>` element."""
+    with _house_style():
+        target = io.BytesIO()
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        _paint_figure(paint, height).savefig(target, format="svg", metadata=metadata)
+    painted = Painted(_fit_for_page(target.getvalue().decode()))
+    painted.paint, painted.height = paint, height
+    return painted
+
+
+@contextmanager
+def _house_style() -> Iterator[None]:
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()  # whatever the user's matplotlibrc says, a report looks the same
         for group, settings in _STYLE.items():
             matplotlib.rc(group, **settings)
         # A script the layout font lacks is no fault: the reader's browser draws the text.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-        paint(figure.subplots())
-        target = io.BytesIO()
-        figure.savefig(target, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return _fit_for_page(target.getvalue().decode())
+        yield
+
+
+def _paint_figure(paint: Callable[[Axes], None], height: float) -> Figure:
+    figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+    paint(figure.subplots())
+    return figure
 
 
 def write_svg(svg: str, path: Path) -> None:

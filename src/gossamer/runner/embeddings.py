@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
+from scipy import sparse
 
 from gossamer import datasets
+from gossamer.core.protocols import Transformer
+from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.sequences import Sequences
 from gossamer.runner.estimators import make_estimator
 from gossamer.runner.specs import DataSpec, check_keys
+from gossamer.runner.tasks import container_of
 
 
 def with_embeddings(parts: Parts, spec: DataSpec) -> Parts:
@@ -35,12 +39,25 @@ def with_embeddings(parts: Parts, spec: DataSpec) -> Parts:
 
 
 def embed_users(known: Interactions, embed: Mapping[str, Any]) -> Float32[np.ndarray, "N D"]:
-    """Fit a model of the catalogue that folds users in, and return the vectors of all users."""
+    """Fit a model of the catalogue to all users, and return what it says of each.
+
+    These are factors (`als`), memberships (`communities`), or codes of histories read as documents (`count-vae`).
+    """
     estimator = make_estimator(embed["model"], embed.get("settings", {}), seed=embed.get("seed", 0))
-    if not hasattr(estimator, "fold_in"):
-        raise ValueError(f"embed.model must be one with vectors for users, such as als, got {embed['model']!r}")
-    vectors: np.ndarray = estimator.fit(known).fold_in(known)
-    return vectors
+    if hasattr(estimator, "fold_in"):
+        found = estimator.fit(known).fold_in(known)
+    elif hasattr(estimator, "memberships"):
+        found = estimator.fit(known).memberships(known)
+    elif isinstance(estimator, Transformer) and container_of(estimator) is Counts:
+        documents = Counts(known.matrix(), known.items, documents=known.users)
+        found = estimator.fit(documents).transform(documents)
+    else:
+        raise ValueError(
+            "embed.model must be one that describes users, such as als, communities or count-vae, got "
+            f"{embed['model']!r}"
+        )
+    vectors: np.ndarray = found.toarray() if sparse.issparse(found) else found
+    return vectors.astype(np.float32)
 
 
 def _described(series: Sequences | None, known: Interactions, vectors: np.ndarray) -> Sequences | None:

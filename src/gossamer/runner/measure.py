@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gossamer.data.interactions import HeldOut
 from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import RankingScores, evaluate_ranking
 from gossamer.metrics.pairs import PAIR_METRICS
+from gossamer.persistence.stored_size import stored_size as stored_size
 from gossamer.runner.checkpoints import takes_checkpoint
 from gossamer.runner.community_findings import COMMUNITY_METRICS, community_metrics
 from gossamer.runner.pair_judging import pair_metrics, ranking_of
@@ -106,19 +105,3 @@ def name_rows(data: Any) -> str:
 def num_held_out(held_out: Any) -> int:
     """Return how many interactions or documents there are to be judged on."""
     return held_out.target.nnz if isinstance(held_out, HeldOut) else len(held_out)
-
-
-def stored_size(estimator: Any) -> tuple[int, int]:
-    """Return how many numbers a fitted model stores and its bytes.
-
-    Indices of sparse matrices count as bytes, not as values; a model that knows better has `num_values()` and
-    `num_bytes()`.
-    """
-    arrays: dict[str, np.ndarray] = estimator.learned_arrays()
-    num_values = sum(array.size for array in arrays.values() if array.dtype.kind == "f")
-    if hasattr(estimator, "num_values"):
-        num_values = int(estimator.num_values())
-    num_bytes = sum(array.nbytes for array in arrays.values())
-    if hasattr(estimator, "num_bytes"):
-        num_bytes = int(estimator.num_bytes())
-    return num_values, num_bytes

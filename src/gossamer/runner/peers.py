@@ -25,6 +25,7 @@ from gossamer.core.topk import batch_rows, top_n
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.metrics.coherence import npmi, topic_diversity
 from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_token
 from gossamer.metrics.topic_likelihood import lda_bounds
 from gossamer.runner.category_peers import CategoryPeer, FeatureCategory, MostFrequentCategory
@@ -184,7 +185,10 @@ class TopicPeer(ABC):
         return self
 
     def evaluate(self, data: Counts) -> dict[str, float]:
-        """Return the perplexity per document and per token of documents that have words."""
+        """Return the perplexity per document and per token of documents that have words, and the topics' coherence.
+
+        Coherence (NPMI) and diversity are of each topic's ten likeliest terms, as `CountVAE.evaluate` has them.
+        """
         lengths = np.asarray(data.matrix.sum(axis=1), dtype=np.float64)
         has_words = lengths > 0
         bounds, lengths = lda_bounds(data.matrix[has_words], self.topics_, self.prior_), lengths[has_words]
@@ -192,7 +196,10 @@ class TopicPeer(ABC):
             "document": perplexity_per_document(bounds, lengths),
             "token": perplexity_per_token(bounds, lengths),
         }
-        return {f"perplexity_{per}_{how}": found[per] for per in found for how in ("amortised", "refined")}
+        perplexities = {f"perplexity_{per}_{how}": found[per] for per in found for how in ("amortised", "refined")}
+        first = np.argsort(-self.topics_, axis=1, kind="stable")[:, :10]
+        coherence = float(npmi(first, data.matrix).mean()) if first.shape[1] > 1 else float("nan")
+        return perplexities | {"npmi": coherence, "topic_diversity": topic_diversity(first)}
 
     @abstractmethod
     def _learn(self, matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from gossamer.data.tables.opening import open_table
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
-from gossamer.runner.tasks import data_for
+from gossamer.runner.tasks import check_container, data_for, default_split
 from gossamer.runner.terms import over_terms
 
 logger = logging.getLogger(__name__)
@@ -38,6 +38,15 @@ class Origin:
             "split": self.split.as_json(),
             "fingerprint": self.fingerprint,
         }
+
+
+def open_for(model: str, data: DataSpec, kind: str | None = None, seed: int = 0) -> tuple[Origin, Division]:
+    """Open data for a model that is to be fitted, and divide them by the split of that kind, or as suits the model."""
+    source = data_for([model], data)
+    division = default_split([model], seed, data.name) if kind is None else SplitSpec(kind, seed=seed)
+    opened = open_data(source, division)
+    check_container(model, opened, data.name)
+    return Origin(model, source, division, opened.fingerprint()), make_split(opened, division)
 
 
 def read_origin(config: Mapping[str, Any]) -> Origin:

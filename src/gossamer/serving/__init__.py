@@ -1,1 +1,1 @@
-"""Artifact → answers: `service` is a Python call and needs no server; `app` is HTTP, a thin skin over it."""
+"""Artifacts that answer: `service` is a Python call, `app` is HTTP over it, `export` is for other runtimes."""

@@ -21,6 +21,7 @@ from gossamer.training.devices import make_fabric
 from gossamer.training.history import EarlyStopping, History
 from gossamer.training.interrupts import interrupt_deferred
 from gossamer.training.journal import Journal
+from gossamer.training.listening import TrainingStopped, goes_on_after
 from gossamer.training.step import Step
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def fit(
     epochs a finished run is continued; `resume=False` starts anew.
 
     `fabric` carries device, precision and processes (`make_fabric`); the default is this process's CPU, or the
-    processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress.
+    processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress, and its listener
+    (`listen_to_epochs`) can end the run.
     """
     check_int("epochs", epochs, at_least=1)
     check_int("log_every", log_every, at_least=1)
@@ -206,6 +208,8 @@ class _Run:
             self.history.stopped_early = is_over and self.epoch < self.epochs
         if self.checkpoint is not None and self.checkpoint_every is None:
             self._save()
+        if measured and not self.fabric.broadcast(not self.fabric.is_global_zero or goes_on_after(measured)):
+            raise TrainingStopped(f"{self.description} was stopped from outside after epoch {self.epoch - 1}")
 
     def _mean_over_processes(self, scalars: Mapping[str, float | Tensor], weight: float) -> dict[str, float]:
         """Return the means over the rows of all processes, equal on each, so that all take the same decisions."""

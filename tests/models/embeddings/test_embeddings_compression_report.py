@@ -31,3 +31,9 @@ def test_text_is_aligned() -> None:
     lines = str(CompressionReport((WORDS, KINDS))).splitlines()
     assert len(lines) == 4
     assert {line.index(word) for line, word in zip(lines, ["method", "ant", "dense"], strict=False)} == {26}
+
+
+def test_a_notebook_shows_the_rows_escaped() -> None:
+    hostile = TableChange(("<b>",), (2, 64), "dense", 128, 128, 512, 512)
+    shown = CompressionReport((WORDS, hostile))._repr_html_()
+    assert (shown.count("<tr"), "<b>" in shown) == (4, False)

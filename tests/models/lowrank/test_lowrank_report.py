@@ -41,3 +41,9 @@ def test_text():
 
 def test_json_and_back():
     assert CompressionReport.from_json(json.loads(json.dumps(REPORT.as_json()))) == REPORT
+
+
+def test_a_notebook_shows_the_rows():
+    shown = REPORT._repr_html_()
+    assert shown.count("<tr") == 4
+    assert "words, output" in shown

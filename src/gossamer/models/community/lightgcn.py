@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.core.topk import top_n
 from gossamer.data.batching import Batches
 from gossamer.data.interactions import HeldOut, Interactions
@@ -23,8 +24,6 @@ from gossamer.models.community.propagation import normalised_graph, propagate
 from gossamer.models.item_ranker import ItemRanker, check_held_out, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 FIRST_RANGE = 0.1
 
@@ -65,6 +64,16 @@ class LightGCN(ItemRanker):
     Reference: He, Deng, Wang, Li, Zhang, Wang, "LightGCN", 2020.
     """
 
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "embedding_dim": Integer(16, 128, log=True),
+            "num_layers": Integer(1, 4),
+            "learning_rate": Real(0.001, 0.05, log=True),
+            "weight_decay": Real(1e-8, 1e-3, log=True),
+        },
+    )
+
     def __init__(
         self,
         *,
@@ -95,6 +104,9 @@ class LightGCN(ItemRanker):
         log: Path | None = None,
     ) -> Self:
         """Learn the tables; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         self._check_arguments()
         matrix = values_of(data, False)
         if validation is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.core.topk import batch_rows, top_n
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
@@ -28,13 +29,12 @@ from gossamer.models.community.explaining import community_tables, model_tables,
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
-from gossamer.models.community.neighbourhood import history_neighbours
+from gossamer.models.community.neighbourhood import Neighbours, history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
 from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
 from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
-from gossamer.models.community.training import train_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON
@@ -64,6 +64,18 @@ class CommunityRecommender(ItemRanker):
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
     items work from features and neighbours.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "embedding_dim": Integer(16, 128, log=True),
+            "temperature": Real(0.01, 0.5, log=True),
+            "formation": Real(0.01, 1, log=True),
+            "dropout": Real(0, 0.6),
+            "id_dropout": Real(0, 0.3),
+            "learning_rate": Real(0.0005, 0.02, log=True),
+        },
+    )
 
     def __init__(
         self,
@@ -139,6 +151,8 @@ class CommunityRecommender(ItemRanker):
         `item_embedding`, any module from numbers of items to vectors (a compressed table, for example), takes the place
         of the plain table of items as neighbours; what it has learned is stored as a plain table.
         """
+        from gossamer.models.community.training import train_network
+
         check_arguments(self)
         matrix = values_of(data, False)
         if validation is not None:
@@ -254,9 +268,11 @@ class CommunityRecommender(ItemRanker):
         codes = CodeTable.of(self.user_reader_.read(known.user_features, len(known)))
         return Known(known, codes, weights)
 
+    def _neighbours(self, known: Known) -> Neighbours:
+        return history_neighbours(known.history, known.weights, self.recent_half_life)
+
     def _embed(self, known: Known) -> UserParts:
-        history = history_neighbours(known.history, known.weights, self.recent_half_life)
-        return embed_users(self.network_, known.codes, self.neighbour_vectors_, history)
+        return embed_users(self.network_, known.codes, self.neighbour_vectors_, self._neighbours(known))
 
     def _vectors(self, parts: UserParts) -> Float[Tensor, "B D"]:
         with judged(self.network_):

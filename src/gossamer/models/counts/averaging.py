@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_real
-from gossamer.training.step import Step
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+    from gossamer.training.step import Step
 
 WARM_UP = 10  # updates
 

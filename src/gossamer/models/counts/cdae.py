@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from jaxtyping import Float
 from torch import Tensor
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.counts.autoencoder import HIDDEN_ACTIVATIONS, CDAEObjective, DenoisingAutoencoder
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.network import seeded_weights
 from gossamer.models.counts.network_ranker import NetworkRanker
-from gossamer.training.optimisers import ProximalAdam
-from gossamer.training.step import GradientStep
 
 STRANGERS = ("mean", "zero", "none")
 
@@ -34,6 +33,18 @@ class CDAE(NetworkRanker):
     """
 
     network_: DenoisingAutoencoder
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "hidden_dim": Integer(32, 400, log=True),
+            "corruption": Real(0.1, 0.8),
+            "num_negatives": Real(1, 20, log=True),
+            "l2": Real(0.0001, 0.1, log=True),
+            "learning_rate": Real(0.0002, 0.01, log=True),
+        },
+        fixed={"patience": 20},
+    )
 
     def __init__(
         self,
@@ -73,6 +84,9 @@ class CDAE(NetworkRanker):
         log: Path | None = None,
     ) -> Self:
         """Learn to restore histories; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.optimisers import ProximalAdam
+        from gossamer.training.step import GradientStep
+
         self._check_arguments()
         matrix, batches = self._read_training(data)
         self.network_ = self._make_network(len(self.items_))

@@ -116,8 +116,8 @@ class CountModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Persistent, 
     def evaluate(self, data: Documents) -> dict[str, float]:
         """Return both perplexities, with the encoder's posteriors and with refined ones, and the topics' coherence.
 
-        Coherence (NPMI) and diversity are of the ten terms that each direction raises and lowers most, by how they come
-        together in `data`. A network without encoder has the prior where others have the encoder's answer.
+        Coherence (NPMI) and diversity are of the ten terms that each direction raises most, by how they come together
+        in `data`. A network without encoder has the prior where others have the encoder's answer.
         """
         check_is_fitted(self, "terms_")
         matrix = read_documents(self, data, self.terms_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.counts import Counts
 from gossamer.data.vocabulary import Vocabulary
@@ -35,8 +36,9 @@ from gossamer.models.counts.sampling import NUM_QUANTILES, length_quantiles
 from gossamer.models.counts.sparse_layer import ROW_SPARSE_FROM
 from gossamer.models.counts.step import INFERENCES, CountStep
 from gossamer.persistence import JSON, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import Step
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Step
 
 
 class CountVAE(CountModel):
@@ -64,6 +66,19 @@ class CountVAE(CountModel):
     """
 
     history_: JSON
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "perplexity_document_refined",
+        {
+            "latent_dim": Integer(10, 200, log=True),
+            "decoder_dims": Choice(([], [100], [400])),
+            "encoder_dims": Choice(([100], [400], [400, 400])),
+            "annealing_epochs": Integer(0, 50),
+            "dropout": Real(0, 0.5),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 10},
+    )
 
     def __init__(
         self,
@@ -125,6 +140,8 @@ class CountVAE(CountModel):
 
         `y` is scikit-learn's and ignored, unless it is Counts: then it is the validation data.
         """
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         matrix, self.terms_ = read_training(self, data)
         validation = y if validation is None and isinstance(y, Counts) else validation

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gossamer.core.checks import check_int, check_real
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.module import Decoder, Encoder
@@ -33,6 +34,18 @@ class MultVAE(NetworkRanker):
     """
 
     network_: CountNetwork
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "latent_dim": Integer(32, 400, log=True),
+            "hidden_dims": Choice(([200], [400], [600])),
+            "dropout": Real(0.1, 0.8),
+            "beta": Real(0.02, 1, log=True),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 20},
+    )
 
     def __init__(
         self,

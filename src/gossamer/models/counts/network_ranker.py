@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,8 +26,9 @@ from gossamer.models.counts.inputs import KINDS, InputFeatures
 from gossamer.models.counts.network import network_arrays, restore_network
 from gossamer.models.item_ranker import ItemRanker, check_held_out, values_of
 from gossamer.persistence import JSON
-from gossamer.training.loop import fit as train
-from gossamer.training.step import Step
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Step
 
 NUM_SPOKEN_FOR = 5
 
@@ -105,6 +106,8 @@ class NetworkRanker(ItemRanker):
         before_validation: Callable[[], None] = lambda: None,
     ) -> None:
         """Train until the epochs are over; with validation data, keep the epoch with the best NDCG@100."""
+        from gossamer.training.loop import fit as train
+
         if validation is not None:
             check_held_out("validation", validation)
 

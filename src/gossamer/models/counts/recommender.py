@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from jaxtyping import Float
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.counts.averaging import AveragedStep
 from gossamer.models.counts.batch import CountBatch
@@ -49,6 +50,19 @@ class CountRecommender(NetworkRanker):
     """
 
     network_: CountNetwork
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "latent_dim": Integer(32, 400, log=True),
+            "decoder_dims": Choice(([], [200], [400])),
+            "encoder_dims": Choice(([200], [400], [600])),
+            "dropout": Real(0.1, 0.8),
+            "beta": Real(0.02, 1, log=True),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 20},
+    )
 
     def __init__(
         self,

@@ -21,7 +21,6 @@ from gossamer.models.counts.posterior import Posterior
 from gossamer.models.counts.refinement import Refinement, refine
 from gossamer.models.counts.row_adam import make_adam
 from gossamer.models.counts.warm_starts import WarmStarts
-from gossamer.training.checkpoint import copy_state
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -189,6 +188,8 @@ class CountStep:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Return to a state, exactly."""
+        from gossamer.training.checkpoint import copy_state
+
         for name, side in self._sides.items():
             _check_shapes(name, side, state["networks"].get(name, {}))
             side.load_state_dict(state["networks"][name])

@@ -1,7 +1,8 @@
 """What the latent directions of a count model are about: the terms they raise and lower, the documents that use them.
 
-A direction has two ends: z_k and −z_k are alike to the prior, so the terms it lowers are a topic as good as those it
-raises. Both are read off the decoder's Jacobian at z = 0, column k of ∂ log p / ∂z.
+Directions are read off the decoder's Jacobian at z = 0, ∂ log p / ∂z, after a rotation (`varimax`) that makes each of
+them change few terms much: the axes that training left are no better than any others. The end with the longer tail of
+changes counts as the one that is raised: that is the topic, and the other end is mostly what is not about it.
 """
 
 from __future__ import annotations
@@ -22,45 +23,51 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.coherence import npmi, topic_diversity
 from gossamer.models.counts.diagnostics.jacobian import log_prob_jacobian
 from gossamer.models.counts.module import Decoder
+from gossamer.models.counts.rotation import varimax
+
+SYMMETRIC = 1e-9  # tails that differ by less are equal but for rounding
 
 
 @dataclass(frozen=True, eq=False)
 class LatentTopics:
     """Latent directions, strongest first, and the n terms at either end of each.
 
+    `axes` (D, K) are the directions as unit vectors, at right angles: codes · axes is how far documents lie along them.
     `raised` (K, n) are the terms whose log-probability rises most along the direction, `raises` by how much per unit
     of z; `lowered` and `lowers` those that fall most, by negative numbers. `strengths` are √Σ_v p_v J_vk²: the standard
-    deviation of log-probability change over words, the root of the Fisher information of z_k. Rare terms change
-    most in logarithms and matter least here, so that the order is by what readers would notice.
+    deviation of log-probability change over words, the root of the Fisher information of z along the direction. Rare
+    terms change most in logarithms and matter least here, so that the order is by what readers would notice.
     """
 
-    directions: Int64[np.ndarray, " K"]
+    axes: Float64[np.ndarray, "D K"]
     strengths: Float64[np.ndarray, " K"]
     raised: Int64[np.ndarray, "K n"]
     raises: Float64[np.ndarray, "K n"]
     lowered: Int64[np.ndarray, "K n"]
     lowers: Float64[np.ndarray, "K n"]
 
-    def ends(self) -> Int64[np.ndarray, "ends n"]:
-        """Return the terms of all ends, those raised first: topics for `npmi`."""
-        return np.concatenate([self.raised, self.lowered])
-
 
 @torch.no_grad()
 def find_topics(decoder: Decoder, n: int = 10) -> LatentTopics:
     """Return the n terms that each latent direction raises most and lowers most at z = 0; all terms where V < n."""
     check_int("n", n, at_least=1)
-    jacobian = log_prob_jacobian(decoder)
-    probs = decoder.logits(jacobian.new_zeros(1, decoder.latent_dim)).softmax(dim=1)[0]
-    strengths = (probs @ jacobian.square()).sqrt().double().cpu().numpy()
-    order = np.argsort(-strengths, kind="stable")
-    changes = jacobian.T.double().cpu().numpy()[order]
+    slopes = log_prob_jacobian(decoder)
+    probs = decoder.logits(slopes.new_zeros(1, decoder.latent_dim)).softmax(dim=1)[0].double().cpu().numpy()
+    jacobian = slopes.double().cpu().numpy()
+    noticed = np.sqrt(probs)[:, None]  # a change counts as often as its term is read
+    axes = varimax(noticed * jacobian)
+    loadings = noticed * (jacobian @ axes)
+    tails = (loadings**3).sum(axis=0) / np.maximum(np.abs(loadings**3).sum(axis=0), np.finfo(float).tiny)
+    axes = axes * np.where(tails < -SYMMETRIC, -1.0, 1.0)
+    strengths = np.sqrt((loadings**2).sum(axis=0))
+    axes = axes[:, np.argsort(-strengths, kind="stable")]
+    changes = (jacobian @ axes).T
     shown = min(n, changes.shape[1])
     lowered = _smallest(changes, shown)
     raised = _smallest(-changes, shown)
     return LatentTopics(
-        directions=order.astype(np.int64),
-        strengths=strengths[order],
+        axes=axes,
+        strengths=np.sort(strengths)[::-1].copy(),
         raised=raised,
         raises=np.take_along_axis(changes, raised, axis=1),
         lowered=lowered,
@@ -78,11 +85,11 @@ def topic_tables(decoder: Decoder, terms: Vocabulary, n: int = 10) -> dict[str, 
 
 
 def topic_coherence(decoder: Decoder, reference: sparse.csr_array, n: int = 10) -> dict[str, float]:
-    """Return the mean NPMI of the top n terms at both ends of all directions, and their diversity.
+    """Return the mean NPMI of the n terms that each direction raises most, and their diversity.
 
     `reference` are documents over the decoder's terms; a decoder of a single term has no pairs, and NaN.
     """
-    topics = find_topics(decoder, n).ends()
+    topics = find_topics(decoder, n).raised
     coherence = float(npmi(topics, reference).mean()) if topics.shape[1] > 1 else float("nan")
     return {"npmi": coherence, "topic_diversity": topic_diversity(topics)}
 
@@ -112,9 +119,8 @@ def documented_topics(
     topics = find_topics(decoder, n)
     rows = _rows(topics, terms)[: check_int("num_directions", num_directions, at_least=1)]
     has_pairs = topics.raised.shape[1] > 1 and reference.shape[0] > 0
-    for row, direction, *ends in zip(rows, topics.directions, topics.raised, topics.lowered, strict=False):
+    for row, used, *ends in zip(rows, (codes @ topics.axes).T, topics.raised, topics.lowered, strict=False):
         coherence = npmi(np.stack(ends), reference).tolist() if has_pairs else (None, None)
-        used = codes[:, direction]
         row["npmi raised"], row["npmi lowered"] = coherence
         row["documents that raise"] = _farthest(used, names, num_documents)
         row["documents that lower"] = _farthest(-used, names, num_documents)
@@ -143,12 +149,12 @@ def document_names(data: Any) -> list[str]:
 def _rows(topics: LatentTopics, terms: Vocabulary) -> list[dict[str, Any]]:
     return [
         {
-            "direction": str(direction),  # a name, not a quantity
+            "direction": str(row + 1),  # a name, not a quantity
             "strength": float(topics.strengths[row]),
             "raises": [str(terms[term]) for term in topics.raised[row][topics.raises[row] > 0]],
             "lowers": [str(terms[term]) for term in topics.lowered[row][topics.lowers[row] < 0]],
         }
-        for row, direction in enumerate(topics.directions)
+        for row in range(len(topics.strengths))
     ]
 
 

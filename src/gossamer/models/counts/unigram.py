@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Real, SearchSpace
 from gossamer.data.counts import Counts
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.documents import read_documents, read_training
@@ -24,6 +25,13 @@ class Unigram(Persistent, BaseEstimator):
 
     There is nothing to infer, so likelihoods are exact, and the amortised and refined perplexities the same number.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "perplexity_document_refined",
+        {
+            "smoothing": Real(0.01, 10, log=True),
+        },
+    )
 
     def __init__(self, *, smoothing: float = 1.0) -> None:
         self.smoothing = smoothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.core.topk import batch_rows
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.batching import Batches
@@ -30,8 +31,6 @@ from gossamer.models.discrete.label_data import Scaler, read_inputs
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_array, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 ENCODERS = ("mlp", "conv")
 WARM_UP = 0.1  # share of all updates in which the learning rate rises
@@ -61,6 +60,17 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
     With validation data the epoch with the lowest squared error is kept, and training stops after `patience` epochs
     without a lower one. Observations in which nothing appears are rows like others: all gates closed.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "hidden_dims": Choice(([64, 32], [128, 64], [256, 128])),
+            "dropout": Real(0, 0.5),
+            "learning_rate": Real(0.0005, 0.01, log=True),
+            "weight_decay": Real(1e-6, 1e-2, log=True),
+        },
+        fixed={"patience": 5},
+    )
 
     def __init__(
         self,
@@ -123,6 +133,9 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         checkpoint: Path | None,
         log: Path | None,
     ) -> None:
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         x, y = torch.from_numpy(self.scaler_(inputs)), torch.from_numpy(counts.astype(np.float32))
 
         def loss(module: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gossamer.core.checks import check_choice, check_int
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.models.discrete.fitting import FittedByGradient
 from gossamer.models.discrete.latent import Latent
 from gossamer.models.discrete.slots import SlotLatent
@@ -19,6 +21,17 @@ class GumbelVAE(FittedByGradient):
     "relaxed" is the published one, "gumbel-straight-through" its straight-through twin; other arguments are those
     of `SparseDiscreteVAE`.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "hard",
+        {
+            "num_features": Integer(50, 400, log=True),
+            "num_options": Integer(2, 20, log=True),
+            "temperature": Real(0.3, 3, log=True),
+            "learning_rate": Real(0.0002, 0.01, log=True),
+        },
+        fixed={"patience": 5},
+    )
 
     def __init__(
         self,

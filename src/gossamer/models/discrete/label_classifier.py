@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
+from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.models.discrete.label_functional import LIKELIHOODS, RELAXED
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
 from gossamer.models.discrete.label_network import LabelNetwork, MemberLinear
@@ -58,6 +59,17 @@ class SparseLabelClassifier(LabelModel):
     Rows without labels are kept and mean that no gate is open. Columns are standardised, constant ones count as 0, and
     with `squash` asinh bends in their long tails.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "micro_f1",
+        {
+            "hidden_dims": Choice(([32], [64], [128])),
+            "dropout": Real(0, 0.7),
+            "input_dropout": Real(0, 0.5),
+            "weight_decay": Real(0.01, 10, log=True),
+            "learning_rate": Real(0.001, 0.05, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from gossamer.core.checks import check_int, check_real
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
 from gossamer.models.discrete.label_thresholds import PER_LABEL, PER_MODEL, choose_thresholds
 from gossamer.models.discrete.label_training import draw_folds
@@ -56,6 +58,14 @@ class MLkNN(LabelModel):
     The `threshold` is theirs, 0.5, or chosen by `num_folds`-fold cross-validation for the `objective` ("cv"). A row
     without labels is a neighbour like others.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "micro_f1",
+        {
+            "num_neighbours": Integer(3, 50, log=True),
+            "smoothing": Real(0.1, 10, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from scipy import optimize
 from scipy.special import expit, log_softmax
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Choice, SearchSpace
 from gossamer.core.sparsemax import sparsemax, sparsemax_loss
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
 from gossamer.models.discrete.label_thresholds import PER_LABEL, PER_MODEL, choose_thresholds
@@ -87,6 +89,13 @@ class LinearLabelClassifier(LabelModel):
     0.5 … 5 of the scores instead. Rows without labels say nothing to softmax and sparsemax, which leave them out and
     say so in the log; to the logistic loss they are rows like others. The number of labels of a row has no limit.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "micro_f1",
+        {
+            "loss": Choice(("logistic", "softmax", "sparsemax")),
+        },
+    )
 
     def __init__(
         self,

@@ -23,8 +23,6 @@ from gossamer.models.discrete.label_functional import (
 from gossamer.models.discrete.label_network import LabelNetwork
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.persistence import JSON
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 
 @dataclass(frozen=True)
@@ -118,6 +116,9 @@ def train_members(
 
     With a `score` of the probabilities of rows left out, the epoch with the highest score is kept instead.
     """
+    from gossamer.training.loop import fit as train
+    from gossamer.training.step import GradientStep
+
     x, y = torch.from_numpy(np.ascontiguousarray(inputs)), torch.from_numpy(labels.astype(np.float32))
     seen = torch.from_numpy((~left_out).astype(np.float32))
     # A member that sees 4 of 5 rows averages over those: the scale is that of a mean over its own rows.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.models.discrete.chain_slots import ChainSlotLatent
 from gossamer.models.discrete.fitting import FittedByGradient
 from gossamer.models.discrete.latent import Latent
@@ -40,6 +42,17 @@ class SparseDiscreteVAE(FittedByGradient):
     with the best `select` ("hard" or "relaxed") is kept, or the "last", and `patience` epochs without a better one
     end the training.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "hard",
+        {
+            "num_features": Integer(80, 400, log=True),
+            "max_active": Integer(5, 80, log=True),
+            "temperature": Real(0.3, 3, log=True),
+            "learning_rate": Real(0.0002, 0.01, log=True),
+        },
+        fixed={"patience": 5},
+    )
 
     def __init__(
         self,

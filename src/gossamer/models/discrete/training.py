@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,9 +16,9 @@ from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.objective import negative_bound
 from gossamer.models.discrete.observations import BinaryObservation, CountObservation, Observation, RealObservation
 from gossamer.models.discrete.rows import Rows, binarise
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 SELECTIONS = ("hard", "relaxed", "last")
 
@@ -87,6 +87,9 @@ def train_network(
     log: Path | None = None,
 ) -> History:
     """Train in place and return what happened."""
+    from gossamer.training.loop import fit as train
+    from gossamer.training.step import GradientStep
+
     if binarisation == "threshold":
         rows = Rows((rows.values > 0.5).astype(np.float32))  # once, not in every epoch
     batches = Batches(rows.take, len(rows), schedule.batch_size, random_state=random_state)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gossamer.core.html import html_table
+
 
 @dataclass(frozen=True)
 class TableChange:
@@ -70,6 +72,9 @@ class CompressionReport:
             for change in self.tables
         ]
         return [*rows, {"table": "all", "V × D": "", "method": "", **_sizes(self), "error": "", "stayed": ""}]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table())
 
     def __str__(self) -> str:
         rows = self.table()

@@ -56,14 +56,20 @@ def export_onnx(
         temporary.write_bytes(model.SerializeToString())
 
 
-def _weights(onnx: Any, table: NumpyTable) -> list[Any]:
+def padded_arrays(table: AnchorEmbedding | NumpyTable) -> dict[str, np.ndarray]:
     """Return anchors, and T as rows of equal length so that a lookup is a plain Gather, in the smallest integers."""
-    fullest = max(1, int(np.diff(table.indptr).max()))
-    slots, values = slots_from_csr(table.transform(), fullest)
-    slots = slots.astype(np.min_scalar_type(len(table.anchors) - 1))
-    arrays = {"anchors": table.anchors, "slots": slots, "values": values}
+    plain = _plain(table)
+    fullest = max(1, int(np.diff(plain.indptr).max()))
+    slots, values = slots_from_csr(plain.transform(), fullest)
+    slots = slots.astype(np.min_scalar_type(len(plain.anchors) - 1))
+    return {"anchors": plain.anchors, "slots": slots, "values": values}
+
+
+def _weights(onnx: Any, table: NumpyTable) -> list[Any]:
+    arrays = padded_arrays(table)
     if sum(array.nbytes for array in arrays.values()) > LARGEST_BYTES:
-        raise ValueError(f"table must take less than 2 GB in ONNX, got {len(slots)} rows of {fullest} weights")
+        num_rows, fullest = arrays["slots"].shape
+        raise ValueError(f"table must take less than 2 GB in ONNX, got {num_rows} rows of {fullest} weights")
     return [onnx.numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in arrays.items()]
 
 

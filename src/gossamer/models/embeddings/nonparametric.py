@@ -11,10 +11,11 @@ from torch import Tensor
 
 from gossamer.core.checks import check_int
 from gossamer.models.embeddings.objective import check_lambdas, objective
-from gossamer.training.step import Step
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+    from gossamer.training.step import Step
 
 
 class AnchorCount:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
 from gossamer.core.checks import check_choice, check_real
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.regrowth import Regrowth
-from gossamer.training.optimisers import ProximalAdam, ProximalSGD, ProximalYogi
-from gossamer.training.proximal import ProximalOptimiser
 
-KINDS: dict[str, Callable[..., ProximalOptimiser]] = {"yogi": ProximalYogi, "adam": ProximalAdam, "sgd": ProximalSGD}
+if TYPE_CHECKING:
+    from gossamer.training.proximal import ProximalOptimiser
+
+KINDS = ("yogi", "adam", "sgd")
 
 
 def make_optimiser(
@@ -32,7 +32,9 @@ def make_optimiser(
     thresholds their rows have skipped before they read them; `regrow_every` updates free slots are given to new
     anchors (`regrowth.py`; None: never). `options` are those of the optimiser, such as `betas` and `eps`.
     """
-    make = KINDS[check_choice("kind", kind, KINDS)]
+    from gossamer.training.optimisers import ProximalAdam, ProximalSGD, ProximalYogi
+
+    check_choice("kind", kind, KINDS)
     check_real("l1", l1, at_least=0)
     tables = list({id(part): part for part in module.modules() if isinstance(part, AnchorEmbedding)}.values())
     sparse_ids = {id(table.values) for table in tables}
@@ -42,7 +44,8 @@ def make_optimiser(
     ]
     if plain:
         groups.append({"params": plain})
-    optimiser = make(groups, learning_rate, **options)
+    make = {"yogi": ProximalYogi, "adam": ProximalAdam, "sgd": ProximalSGD}[kind]
+    optimiser: ProximalOptimiser = make(groups, learning_rate, **options)
     for table in tables:
         table.optimiser = optimiser
         if regrow_every is not None and table.num_slots < table.num_anchors:

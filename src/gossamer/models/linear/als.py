@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float32
@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.item_ranker import ItemRanker, values_of
 from gossamer.models.linear.least_squares import best_products, blas_on_one_thread, frequency_penalty, improve_rows
 from gossamer.models.linear.step import ImplicitSweep, whole_data
 from gossamer.persistence import JSON, check_array
-from gossamer.training.loop import fit as train
 
 NUM_ENDS = 5
 # Conjugate gradients stop by themselves at single precision; a row of D unknowns needs far fewer than D steps for it.
@@ -38,6 +38,15 @@ class ALS(ItemRanker):
     `patience` epochs without a better one. Users are not stored: their factors are solved from the history, to
     single precision, when items are recommended, which is the same for users of the training data and for new ones.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "num_factors": Integer(8, 256, log=True),
+            "unobserved_weight": Real(0.005, 1, log=True),
+            "regularization": Real(0.0001, 1, log=True),
+        },
+    )
 
     _gram: np.ndarray | None = None  # of the items' factors, once they stand still
 
@@ -75,6 +84,8 @@ class ALS(ItemRanker):
         log: Path | None = None,
     ) -> Self:
         """Sweep `epochs` times over users and items; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         matrix = values_of(data, self.weighted)
         step = ImplicitSweep(

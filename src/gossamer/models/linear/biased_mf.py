@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.evaluation import evaluate_ratings
@@ -22,7 +23,6 @@ from gossamer.models.item_ranker import check_interactions
 from gossamer.models.linear.least_squares import predict_ratings
 from gossamer.models.linear.step import RatingSweep, whole_data
 from gossamer.persistence import JSON, Persistent, check_array, check_names
-from gossamer.training.loop import fit as train
 
 
 class BiasedMF(Persistent, BaseEstimator):
@@ -33,6 +33,15 @@ class BiasedMF(Persistent, BaseEstimator):
     mse is kept, and training stops after `patience` epochs without a lower one. Users and items that were not in the
     training data get what is known of the pair: the mean and the other's bias.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "num_factors": Integer(2, 64, log=True),
+            "regularization": Real(0.01, 0.5, log=True),
+            "bias_regularization": Real(0.5, 50, log=True),
+        },
+    )
 
     def __init__(
         self,
@@ -60,6 +69,8 @@ class BiasedMF(Persistent, BaseEstimator):
         log: Path | None = None,
     ) -> Self:
         """Sweep over users and items; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         ratings = _ratings_of(data)
         self.mean_ = float(ratings.data.mean(dtype=np.float64))

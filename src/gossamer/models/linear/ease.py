@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Self
+from typing import ClassVar, Self
 
 from gossamer.core.checks import check_int, check_real
+from gossamer.core.search_space import Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.item_ranker import values_of
 from gossamer.models.linear.functional import ease_weights
@@ -21,6 +22,13 @@ class EASE(ItemToItem):
     The weights are dense, 4 M² bytes for M items (`memory_needed`), and so is the peak of fitting. More than
     `max_bytes` (by default, what the machine has free) is refused before anything is computed.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "regularization": Real(1, 5000, log=True),
+        },
+    )
 
     def __init__(self, *, regularization: float = 250.0, weighted: bool = False, max_bytes: int | None = None) -> None:
         self.regularization = regularization

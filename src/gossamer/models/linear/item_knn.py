@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from gossamer.core.checks import check_choice, check_int, check_real
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.item_ranker import values_of
 from gossamer.models.linear.functional import cosine_neighbours, weight_by_bm25, weight_by_idf
@@ -20,6 +21,15 @@ class ItemKNN(ItemToItem):
     columns by "tf-idf" or "bm25" (items as documents, users as terms) or not at all; every item keeps its
     `num_neighbours` most similar ones. With `weighted`, ratings count as weights.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "num_neighbours": Integer(10, 400, log=True),
+            "shrinkage": Real(0, 100),
+            "weighting": Choice(("none", "tf-idf", "bm25")),
+        },
+    )
 
     def __init__(
         self,

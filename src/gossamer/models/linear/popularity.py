@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int
+from gossamer.core.search_space import SearchSpace
 from gossamer.core.topk import top_n
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.item_ranker import ItemRanker, values_of
@@ -21,6 +22,8 @@ class Popularity(ItemRanker):
     >>> Popularity().fit(data).recommend(data, n=2, exclude_seen=False).items.tolist()
     [[0, 1], [0, 1]]
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace("ndcg@100")
 
     def __init__(self, *, weighted: bool = False) -> None:
         self.weighted = weighted

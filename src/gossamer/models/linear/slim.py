@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from gossamer.core.checks import check_bool, check_int, check_real
+from gossamer.core.search_space import Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.models.item_ranker import values_of
 from gossamer.models.linear.functional import slim_weights
@@ -17,6 +18,14 @@ class SLIM(ItemToItem):
     `l1` makes weights zero, `l2` spreads them over items that go together. `max_sweeps` and `tolerance` end the
     coordinate descent of an item: when no fitted column moves by more than `tolerance` of the target's norm.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "ndcg@100",
+        {
+            "l1": Real(0.1, 20, log=True),
+            "l2": Real(5, 1000, log=True),
+        },
+    )
 
     def __init__(
         self,

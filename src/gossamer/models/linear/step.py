@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from scipy import sparse
 
 from gossamer.data.batching import Batches
@@ -17,6 +16,9 @@ from gossamer.models.linear.least_squares import (
     ridge_rows,
     with_constant,
 )
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def whole_data() -> Batches[None]:

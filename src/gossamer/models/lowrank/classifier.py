@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_choice
 from gossamer.core.randomness import derive_seed
+from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.lowrank.classifier_networks import (
@@ -46,6 +47,15 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with. Images are augmented
     wherever the network learns or its statistics are taken.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "accuracy",
+        {
+            "hidden_dims": Choice(([32], [64], [128])),
+            "params": Real(0.1, 0.9),
+            "learning_rate": Real(0.01, 0.5, log=True),
+        },
+    )
 
     def __init__(
         self,

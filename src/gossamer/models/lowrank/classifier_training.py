@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,9 +13,9 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.data.batching import Batches
-from gossamer.training.history import History
-from gossamer.training.loop import fit
-from gossamer.training.step import GradientStep
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 Collate = Callable[[np.ndarray], tuple[Tensor, Tensor]]
 
@@ -34,6 +35,9 @@ def train_classifier(
 
     After a split the two factors of a layer are parameters like any other.
     """
+    from gossamer.training.loop import fit
+    from gossamer.training.step import GradientStep
+
     optimiser = torch.optim.SGD(network.parameters(), lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
     batches = Batches(collate, num_examples, batch_size, random_state=random_state)
     total = epochs * len(batches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_int, check_real
 from gossamer.core.randomness import derive_seed
+from gossamer.core.search_space import Real, SearchSpace
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
@@ -45,6 +46,15 @@ class CompressedLanguageModel(CompressedNetwork):
     searched for `iterations` and `polish` on `search_rows` pieces at a time. `fine_tune_epochs` at `fine_tune_rate`
     follow. Without any budget the network stays whole, as a row to compare with.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "perplexity",
+        {
+            "params": Real(0.1, 0.9),
+            "dropout": Real(0, 0.6),
+            "learning_rate": Real(0.001, 0.05, log=True),
+        },
+    )
 
     def __init__(
         self,

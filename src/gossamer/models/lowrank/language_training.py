@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,10 +16,9 @@ from gossamer.models.lowrank.counting import evaluating
 from gossamer.networks.lstm import LSTMLanguageModel, State
 from gossamer.networks.sampled_softmax import NegativeSampler
 from gossamer.networks.word_streams import Lanes, StreamLoss
-from gossamer.training.history import History
-from gossamer.training.loop import fit
-from gossamer.training.schedules import warm_cosine
-from gossamer.training.step import GradientStep
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 Piece = tuple[tuple[Tensor, State], Tensor]  # (words and the state before them), the words after each of them
 
@@ -39,6 +39,10 @@ def train_language_model(
 
     After a split the two factors of a layer are parameters like any other.
     """
+    from gossamer.training.loop import fit
+    from gossamer.training.schedules import warm_cosine
+    from gossamer.training.step import GradientStep
+
     lanes = Lanes.of(stream, min(num_lanes, len(stream)), start=int(stream[-1]))
     batches = Batches(
         lambda rows: (lanes.piece(int(rows[0]), num_steps), int(rows[0]) == 0),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gossamer.core.html import html_table
 from gossamer.models.lowrank.sqp import Iteration
 
 
@@ -90,6 +91,9 @@ class CompressionReport:
         )
         iterations = tuple(Iteration(**{**one, "prices": tuple(one["prices"])}) for one in values["iterations"])
         return cls(**{**values, "layers": layers, "iterations": iterations})
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table())
 
     def __str__(self) -> str:
         rows = [{key: _text(cell) for key, cell in row.items()} for row in self.table()]

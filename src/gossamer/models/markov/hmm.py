@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.models.markov.chains import Chain, HMMChain
 from gossamer.models.markov.emissions import EMISSIONS
 from gossamer.models.markov.explaining import state_table, transition_table
@@ -27,6 +28,14 @@ class HMM(MarkovModel):
     transitions and categories; `variance_weight` is how many observations with the data's variance every state has seen
     beforehand, and `variance_floor` the smallest variance, as a share of the data's.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "loglik",
+        {
+            "num_states": Integer(2, 12),
+            "pseudo_count": Real(0.01, 10, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_choice, check_int
+from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.sequences import Sequences
 from gossamer.models.markov import forecasting, starts
 from gossamer.models.markov.chains import Chain, HSMMChain
@@ -40,6 +41,15 @@ class HSMM(MarkovModel):
     state's durations is `pseudo_count` phases of the distribution that all states start with. A state is never
     followed by itself. All other arguments are those of `HMM`.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "loglik",
+        {
+            "num_states": Integer(2, 12),
+            "duration": Choice(("poisson", "negative-binomial", "table")),
+            "pseudo_count": Real(0.01, 10, log=True),
+        },
+    )
 
     def __init__(
         self,

@@ -24,7 +24,6 @@ from gossamer.models.markov.ragged import sequence_numbers
 from gossamer.models.markov.step import EMISSION, EMStep, emission_part, whole_data
 from gossamer.models.markov.uncertainty import standard_errors
 from gossamer.persistence import JSON
-from gossamer.training.loop import fit as train
 
 
 class NextStep(NamedTuple):
@@ -77,6 +76,8 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         likelihood is kept, and EM stops after `patience` epochs without a better one; else it stops when an epoch
         raises the penalised log-likelihood per step by less than `tolerance`.
         """
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         emission = EMISSIONS[self.emission]
         generator = numpy_generator(self.random_state)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor
 
 from gossamer.data.batching import Batches
 from gossamer.models.markov.chains import Chain
 from gossamer.models.markov.emissions import Emission, Observed, Parameters, Prior, owner_sums
 from gossamer.models.markov.ragged import sequence_numbers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 EMISSION = "emission."
 

@@ -104,7 +104,7 @@ def observed_information(
     (score,) = torch.autograd.grad(logs, vector, counts, create_graph=True)
     rows = []
     with progress_bar() as bar:
-        task = bar.add_task("standard errors", total=coordinates.size)
+        task = bar.add_task("standard errors", total=coordinates.size, note="")
         for column in score.sum(0):  # owners do not touch each other: one pass serves all
             rows.append(torch.autograd.grad(column, vector, retain_graph=True)[0])
             bar.update(task, advance=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_int, check_real
 from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
@@ -27,8 +28,6 @@ from gossamer.models.spikeslab.sentences import check_training, over_known_words
 from gossamer.models.spikeslab.training import make_batches
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_names
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 
 class SentenceProbe(Persistent, BaseEstimator):
@@ -41,6 +40,15 @@ class SentenceProbe(Persistent, BaseEstimator):
     """
 
     history_: JSON
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "accuracy",
+        {
+            "hidden_dims": Choice(([16], [32, 32], [64, 64])),
+            "learning_rate": Real(0.0002, 0.01, log=True),
+        },
+        fixed={"patience": 5},
+    )
 
     def __init__(
         self,
@@ -67,6 +75,9 @@ class SentenceProbe(Persistent, BaseEstimator):
 
     def fit(self, data: Sentences, validation: Sentences | None = None) -> Self:
         """Fit the codes on the sentences and the classifier on their labels."""
+        from gossamer.training.loop import fit as train
+        from gossamer.training.step import GradientStep
+
         vae = self._check_arguments()
         sentences = check_training(data)
         if sentences.labels is None or sentences.label_names is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
@@ -56,6 +57,19 @@ class SentenceVAE(SentenceModel):
     `pretrained` "minilm" reads sentences by a fixed transformer, all-MiniLM-L6-v2, in place of a GRU that is trained
     (extra `[bert]`; its weights come with the package and are no part of the artifact).
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "elbo",
+        {
+            "latent_dim": Integer(8, 128, log=True),
+            "embedding_dim": Integer(64, 256, log=True),
+            "hidden_dim": Integer(128, 512, log=True),
+            "psi": Real(0.001, 1, log=True),
+            "lam": Real(0.001, 1, log=True),
+            "learning_rate": Real(0.0002, 0.005, log=True),
+        },
+        fixed={"patience": 3},
+    )
 
     def __init__(
         self,
@@ -132,7 +146,8 @@ class SentenceVAE(SentenceModel):
 
         `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, `encoder` is a module
         with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in
-        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact.
+        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact, unless its
+        table is written out (`write_out_table`).
         """
         self._check_arguments()
         sentences = check_training(data)
@@ -214,6 +229,19 @@ class SentenceVAE(SentenceModel):
             return PretrainedEncoder.minilm(words)
         return GRUEncoder(self.embedding_dim, self.hidden_dim)
 
+    @torch.no_grad()
+    def write_out_table(self) -> None:
+        """Put plain rows in the place of a `table` of the caller's, so that the model can be saved; a copy, not small.
+
+        An encoder of the caller's stays one, and a model that has one is still not saved.
+        """
+        vectors = self.network_.vectors
+        rows = vectors.table(torch.arange(vectors.num_words)).clone()
+        vectors.table = nn.Embedding.from_pretrained(rows, freeze=False)
+        own, present = self._make_encoder(self.words_), self.network_.encoder
+        shapes = [{name: value.shape for name, value in e.state_dict().items()} for e in (own, present)]
+        self.is_own_ = type(own) is type(present) and shapes[0] == shapes[1]
+
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":
             return GaussianCodes(feature_dim, self.latent_dim, norm=self.norm)
@@ -245,7 +273,8 @@ class SentenceVAE(SentenceModel):
     def _validation_loss(self, validation: Sentences) -> dict[str, float]:
         encoded = self._encode(self._known(validation, "validation").sentences, with_likelihood=True)
         loss = encoded.reconstruction + self.psi * encoded.kl_z + self.lam * encoded.kl_gamma
-        return {"valid_loss": float(loss.mean(dtype=np.float64))}
+        cost = encoded.reconstruction + encoded.kl_z + encoded.kl_gamma  # what models of any psi and lam share
+        return {"valid_loss": float(loss.mean(dtype=np.float64)), "valid_elbo": -float(cost.mean(dtype=np.float64))}
 
     def _describe_dimensions(self, data: Sentences) -> None:
         shown = data[np.unique(np.linspace(0, len(data) - 1, NUM_EXPLAINED).astype(np.int64))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,9 +17,9 @@ from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.objective import Weights, objective
 from gossamer.models.spikeslab.ragged import LengthBatches, SentenceBatch, pack_sentences
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 CLIP_NORM = 5.0
 
@@ -88,6 +88,9 @@ def train_network(
     log: Path | None,
 ) -> History:
     """Train by Adam at a constant rate; with `patience`, go back to the epoch of the lowest validation loss."""
+    from gossamer.training.loop import fit as train
+    from gossamer.training.step import GradientStep
+
     schedule = training.schedule
     optimiser = torch.optim.Adam(training.parameters(), lr=schedule.learning_rate, fused=True)
     step = GradientStep(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from gossamer.data.batching import Batches
 from gossamer.models.embeddings.ratings.als_side import Side
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 FREE_SWEEPS = 10  # without anchors, from which anchors and priors are taken
 LEAST_NOISE = 1e-6  # ratings that are explained to the last digit must not make equations singular

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
@@ -30,8 +31,9 @@ from gossamer.models.embeddings.ratings.rating_training import RatingLoss
 from gossamer.models.embeddings.switching import SwitchedSide, SwitchedTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep, Step
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Step
 
 ALS_SLOTS = 20
 RATE_DECAY = 0.85  # of the learning rate, per epoch
@@ -62,6 +64,15 @@ class NonparametricRecommender(FittedRatings):
     the paper's: an epoch of proximal Adam steps with λ₂ as the L1 weight (or `l1`: entries of T are not of size one,
     so the same number weighs differently in L0 and L1).
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "embedding_dim": Integer(4, 32, log=True),
+            "lambda1": Real(0.00005, 0.005, log=True),
+            "lambda2": Real(5e-7, 5e-5, log=True),
+        },
+    )
 
     def __init__(
         self,
@@ -105,6 +116,8 @@ class NonparametricRecommender(FittedRatings):
         log: Path | None = None,
     ) -> Self:
         """Learn anchors and their number; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.loop import fit as train
+
         self._check_arguments()
         ratings = ratings_of(data)
         judged = HeldOut(data, data) if validation is None else validation
@@ -166,6 +179,8 @@ class NonparametricRecommender(FittedRatings):
         return self._step(sweep, sides, count), whole_data(), lambda: RatingModel.from_sweep(mean, sweep)
 
     def _by_gradient(self, ratings: sparse.csr_array, count: AnchorCount, first: tuple[int, int], seed: int) -> Plan:
+        from gossamer.training.step import GradientStep
+
         most = (count.at_most, count.at_most) if self.change > 0 else first
         users, items = (
             AnchorEmbedding(

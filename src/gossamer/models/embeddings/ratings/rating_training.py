@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,9 +17,9 @@ from gossamer.data.batching import Batches
 from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 Triples = tuple[Tensor, Tensor, Tensor]
 
@@ -67,6 +67,9 @@ def train_ratings(
     log: Path | None,
 ) -> History:
     """Train in place by proximal Yogi (algorithm 1), at a rate that falls to zero, and end the tables' training."""
+    from gossamer.training.loop import fit as train
+    from gossamer.training.step import GradientStep
+
     columns = [torch.from_numpy(np.array(column)) for column in (users.astype(np.int64), items.astype(np.int64))]
     targets = torch.from_numpy(np.array(ratings, dtype=np.float32))
 

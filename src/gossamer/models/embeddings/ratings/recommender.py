@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
@@ -24,8 +25,9 @@ from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import TABLES, find_table, make_table
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
+
+if TYPE_CHECKING:
+    from gossamer.training.history import History
 
 SOLVERS = ("als", "proximal")
 ALS_SLOTS = 16
@@ -43,6 +45,16 @@ class AnchorRecommender(FittedRatings):
     `biases` are stored and counted: by "als" only where they are worth the charge (anchors carry a bias coordinate as
     well), by "proximal" one per user and item. Unknown users and items get what is known: the mean and other's bias.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "mse",
+        {
+            "embedding_dim": Integer(4, 32, log=True),
+            "user_anchors": Integer(10, 120, log=True),
+            "item_anchors": Integer(5, 60, log=True),
+            "charge": Real(0.05, 5, log=True),
+        },
+    )
 
     def __init__(
         self,
@@ -113,6 +125,8 @@ class AnchorRecommender(FittedRatings):
         checkpoint: Path | None,
         log: Path | None,
     ) -> History:
+        from gossamer.training.loop import fit as train
+
         mean = float(ratings.data.mean(dtype=np.float64))
         centred = (ratings.data - mean).astype(np.float32)
         step = AnchorSweep(

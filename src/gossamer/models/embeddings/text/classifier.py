@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.core.checks import check_int
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
@@ -45,6 +46,18 @@ class AnchorTextClassifier(TextModel):
     first `max_length` words are read. With validation data and `patience`, training stops when accuracy does and goes
     back to the best epoch; without, it takes all `epochs`, over which the rate falls to zero.
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "accuracy",
+        {
+            "embedding_dim": Integer(32, 256, log=True),
+            "ratio": Real(2, 50, log=True),
+            "num_filters": Integer(25, 200, log=True),
+            "dropout": Real(0.1, 0.7),
+            "learning_rate": Real(0.0005, 0.01, log=True),
+        },
+        fixed={"patience": 2},
+    )
 
     def __init__(
         self,

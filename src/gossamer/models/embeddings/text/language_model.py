@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
@@ -47,6 +48,18 @@ class AnchorLanguageModel(TextModel):
     """
 
     numbers_beside = 1  # the output bias
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "perplexity",
+        {
+            "embedding_dim": Integer(50, 400, log=True),
+            "ratio": Real(2, 50, log=True),
+            "hidden_dim": Integer(50, 400, log=True),
+            "dropout": Real(0, 0.6),
+            "learning_rate": Real(0.0005, 0.02, log=True),
+        },
+        fixed={"patience": 2},
+    )
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,8 +23,9 @@ from gossamer.models.embeddings.text.text_pruning import Pruning
 from gossamer.models.embeddings.text.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
 from gossamer.models.embeddings.text.text_training import arrays_of, gradient_step, restore_network
 from gossamer.persistence import JSON, Persistent
-from gossamer.training.loop import fit as train
-from gossamer.training.step import Loss
+
+if TYPE_CHECKING:
+    from gossamer.training.step import Loss
 
 
 class TextModel(Persistent, BaseEstimator, ABC):
@@ -82,6 +83,8 @@ class TextModel(Persistent, BaseEstimator, ABC):
         log: Path | None,
     ) -> None:
         """Train `objective`, which holds `network_`; with `patience`, go back to the best epoch by (measure, mode)."""
+        from gossamer.training.loop import fit as train
+
         step = gradient_step(
             objective,
             loss,

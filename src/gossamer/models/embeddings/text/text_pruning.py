@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from gossamer.core.checks import check_int
 from gossamer.models.embeddings.anchor import AnchorEmbedding
-from gossamer.training.proximal import ProximalOptimiser
+
+if TYPE_CHECKING:
+    from gossamer.training.proximal import ProximalOptimiser
 
 BEGIN, END = 0.2, 0.7  # of the updates: before, T is free; afterwards, what is left adapts
 ROUNDS = 10

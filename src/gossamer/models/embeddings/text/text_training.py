@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,8 +19,9 @@ from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import find_table
 from gossamer.models.embeddings.text.text_pruning import Pruning
 from gossamer.persistence import JSON, check_array
-from gossamer.training.schedules import warm_cosine
-from gossamer.training.step import GradientStep, Loss
+
+if TYPE_CHECKING:
+    from gossamer.training.step import GradientStep, Loss
 
 TABLE, NETWORK = "table.", "network."
 Network = TypeVar("Network", bound=nn.Module)
@@ -55,6 +56,9 @@ def gradient_step(
 
     Gradients are not clipped: those of tables come in rows, and Adam's steps are bounded by its rate.
     """
+    from gossamer.training.schedules import warm_cosine
+    from gossamer.training.step import GradientStep
+
     optimiser = make_optimiser(module, kind="adam", learning_rate=learning_rate, l1=l1)
     if pruning is not None:
         pruning.attach(optimiser)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gossamer.core.randomness import numpy_generator
+from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sequences import Sequences
 from gossamer.models.markov.artifact import NUM_QUANTILES
 from gossamer.models.markov.durations import DURATIONS
@@ -52,6 +53,18 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
     parameters), "mlp-mapping" (features to parameters by likelihood), "initial-fusion" (features to the start of
     EM), "pooled-em", "oracle".
     """
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        "hidden_loglik",
+        {
+            "num_states": Integer(2, 8),
+            "num_layers": Integer(1, 5),
+            "hidden_dim": Integer(32, 256, log=True),
+            "latent_dim": Integer(4, 64, log=True),
+            "dropout": Real(0, 0.5),
+            "learning_rate": Real(0.0005, 0.01, log=True),
+        },
+    )
 
     def __init__(
         self,

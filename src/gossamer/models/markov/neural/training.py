@@ -18,12 +18,10 @@ from gossamer.models.markov.neural.em_layer import log_likelihood, observe
 from gossamer.models.markov.neural.judging import hidden_log_likelihood
 from gossamer.models.markov.neural.methods import hidden_steps, run_em
 from gossamer.models.markov.neural.network import NeuralEMNetwork
-from gossamer.training.history import History
-from gossamer.training.loop import fit as train
-from gossamer.training.step import GradientStep
 
 if TYPE_CHECKING:
     from gossamer.models.markov.neural.neural_em import NeuralEM
+    from gossamer.training.history import History
 
 CLIP_NORM = 5.0
 
@@ -45,6 +43,9 @@ def train_network(
     log: Path | None,
 ) -> History:
     """Train in place, by the likelihood (4.11), by that of hidden steps, or for EM mapping by the distance to EM."""
+    from gossamer.training.loop import fit as train
+    from gossamer.training.step import GradientStep
+
     features = torch.from_numpy(features_of(batch, model.feature_dim_))
     targets = em_targets(model, batch) if model.method == "em-mapping" else None
 

@@ -1,0 +1,187 @@
+"""A fitted estimator of any family, its network within a budget: `gossamer.compress` behind the estimator's own face.
+
+Families do not know each other. Here is known what each network does with rows of data, which is all that `compress`
+asks for; what comes back takes the place of the network, and everything the estimator does, saving included, goes on.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.models.community.network import CommunityNetwork
+from gossamer.models.counts.autoencoder import DenoisingAutoencoder
+from gossamer.models.counts.batch import take_batch
+from gossamer.models.counts.network import CountNetwork
+from gossamer.models.discrete.module import DiscreteNetwork
+from gossamer.models.lowrank import Budget, CompressionReport, SearchSettings, compress
+from gossamer.models.markov.neural.arguments import unrolled_of
+from gossamer.models.markov.neural.em_layer import observe
+from gossamer.models.markov.neural.network import NeuralEMNetwork
+from gossamer.models.spikeslab.module import SentenceNetwork
+from gossamer.models.spikeslab.ragged import pack_sentences
+from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+
+Answer = Callable[[Any, Tensor], Tensor]  # (network, numbers of rows) → what the network says of them
+ROWS_AT_ONCE, NUM_BATCHES = 64, 8
+
+
+def compress_estimator(
+    estimator: Any,
+    data: Any,
+    budget: Budget,
+    *,
+    allocator: str = "pos_cvx",
+    keep: Collection[str] = (),
+    only: Collection[str] | None = None,
+    iterations: int | None = None,
+    random_state: int | None = 0,
+) -> tuple[Any, CompressionReport]:
+    """Return a copy of a fitted estimator whose network is within `budget`, and the report; the estimator stays.
+
+    `data` are training data of the estimator; a few hundred rows of them tell which directions of each layer matter.
+    The allocator "cobla" searches for the ranks that change the network's answers least. Patterns in `keep` and `only`
+    are names of layers as `estimator.network_.named_modules()` has them. Other arguments are those of `compress`.
+    """
+    network = getattr(estimator, "network_", None)
+    if not can_be_compressed(estimator):
+        raise ValueError(
+            f"estimator must be one with a network that can be split, which {type(estimator).__name__} has not; "
+            "docs/composition.md says which have"
+        )
+    assert isinstance(network, nn.Module)
+    if any(isinstance(part, LowRankLinear | LowRankEmbedding) for part in network.modules()):
+        raise ValueError(
+            "the network must be whole to be compressed, got one that is compressed already; "
+            "compress the model it came from"
+        )
+    describe = next(found for kind, found in ANSWERS.items() if isinstance(network, kind))
+    whole = _Answering(network, describe(estimator, data))
+    rows = _some_rows(len(data), random_state)
+    with torch.no_grad():
+        batches = [(part, whole(part)) for part in rows]
+    small = compress(
+        whole,
+        data=batches,
+        budget=budget,
+        loss=lambda output, target: (output - target).square().mean(),
+        allocator=allocator,
+        keep=[f"network.{pattern}" for pattern in keep],
+        only=None if only is None else [f"network.{pattern}" for pattern in only],
+        search=None if iterations is None else SearchSettings(iterations=iterations),
+    )
+    compressed = copy.copy(estimator)
+    compressed.network_ = small.network.eval()
+    report: Any = small.compression_report
+    return compressed, report
+
+
+def can_be_compressed(estimator: Any) -> bool:
+    """Say whether a fitted estimator has a network that this module knows."""
+    return isinstance(getattr(estimator, "network_", None), tuple(ANSWERS))
+
+
+class _Answering(nn.Module):
+    """A network as a function of row numbers; `answer` is a plain function, which copies of the module share."""
+
+    def __init__(self, network: nn.Module, answer: Answer) -> None:
+        super().__init__()
+        self.network, self._answer = network, answer
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return what the network says of these rows."""
+        return self._answer(self.network, rows)
+
+
+def _some_rows(num_rows: int, random_state: int | None) -> list[Tensor]:
+    if num_rows == 0:
+        raise ValueError("data must have at least one row, got none")
+    order = numpy_generator(random_state).permutation(num_rows)[: ROWS_AT_ONCE * NUM_BATCHES]
+    return list(torch.from_numpy(np.ascontiguousarray(order)).split(ROWS_AT_ONCE))
+
+
+def _of_counts(estimator: Any, data: Any) -> Answer:
+    """Encoder and decoder of a count model, at the encoder's own mean."""
+    if hasattr(estimator, "terms_"):
+        matrix, inputs = estimator._read(data)
+    else:
+        matrix = data.aligned_to(estimator.items_).matrix()
+        inputs = estimator.features_.values(matrix)
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        batch = take_batch(matrix, inputs, rows.numpy())
+        if isinstance(network, DenoisingAutoencoder):
+            logits: Tensor = network(batch)
+            return logits
+        return torch.log_softmax(network.decoder.logits(network.encoder(batch).mean), dim=1)
+
+    if isinstance(estimator.network_, CountNetwork) and estimator.network_.encoder is None:
+        raise ValueError("inference must be one with an encoder for a model to be compressed, got 'svi'")
+    return answer
+
+
+def _of_codes(estimator: Any, data: Any) -> Answer:
+    """What the encoder says, and what the decoder makes of the likeliest code."""
+    x = torch.cat(list(estimator._blocks(estimator._read(data))))
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        encoded = network.encode(x[rows])
+        return torch.cat([encoded, network.decoder(network.latent.likeliest(encoded))], dim=1)
+
+    return answer
+
+
+def _of_sentences(estimator: Any, data: Any) -> Answer:
+    """The log-probabilities of a sentence's own words, read back from its mean code."""
+    sentences = estimator._known(data).sentences
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        batch = pack_sentences(sentences, rows.numpy(), estimator.max_length)
+        mean = network.codes.describe(network.features(batch)).mean
+        found: Tensor = network.softmax.log_probs(network.hidden(batch, mean))
+        return found
+
+    return answer
+
+
+def _of_users(estimator: Any, data: Any) -> Answer:
+    """The scores of all items, users being read from their histories; what is cached of items stays as it is."""
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        known = estimator._known(data[rows.numpy()])
+        history = estimator._neighbours(known)
+        parts = network.user_parts(network.full_users(known.codes, estimator.neighbour_vectors_, history))
+        scores: Tensor = network.score_all(network.user_vectors(parts), estimator.item_vectors_, estimator.item_bias_)
+        return scores
+
+    return answer
+
+
+def _of_series(estimator: Any, data: Any) -> Answer:
+    """The parameters of each series."""
+    problem, unrolled = estimator._problem(), unrolled_of(estimator)
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        batch = estimator._read(data[rows.numpy()])
+        series = observe(batch, problem.emission, estimator.n_features_in_)
+        features = torch.from_numpy(estimator._features(batch))
+        vectors: Tensor = network(features, series, problem, unrolled, torch_generator(0))
+        return vectors
+
+    return answer
+
+
+ANSWERS: dict[type, Callable[[Any, Any], Answer]] = {
+    CountNetwork: _of_counts,
+    DenoisingAutoencoder: _of_counts,
+    DiscreteNetwork: _of_codes,
+    SentenceNetwork: _of_sentences,
+    CommunityNetwork: _of_users,
+    NeuralEMNetwork: _of_series,
+}

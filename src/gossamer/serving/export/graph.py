@@ -1,0 +1,224 @@
+"""An ONNX graph written as arithmetic: values with operators, and the few functions that models are made of.
+
+Graphs are built by hand instead of traced, because a model's answer is a few gathers and products: nothing but `onnx`
+is needed, every axis that should be free is free, and no version of torch can change what a file holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from gossamer.networks.low_rank import LowRankLinear
+
+OPSET = 18  # of 2022: the first whose ScatterElements adds and whose reductions all take their axes as inputs
+IR_VERSION = 8  # the file format of that opset's time
+LARGEST_BYTES = (1 << 31) - (1 << 20)  # protobuf's limit for one message, less some room for the nodes
+
+Operand = Any  # a Value, an array, a tensor or a number
+
+
+@dataclass(frozen=True)
+class Value:
+    """One edge of a graph; operators append nodes to it."""
+
+    __array_ufunc__ = None  # `array - value` is this class's to answer, not NumPy's
+
+    graph: Graph
+    name: str
+
+    def __add__(self, other: Operand) -> Value:
+        return self.graph.op("Add", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.graph.op("Mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.graph.op("Div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.graph.op("Div", other, self)
+
+    def __matmul__(self, other: Operand) -> Value:
+        return self.graph.op("MatMul", self, other)
+
+    def __rmatmul__(self, other: Operand) -> Value:
+        return self.graph.op("MatMul", other, self)
+
+    def __neg__(self) -> Value:
+        return self.graph.op("Neg", self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.graph.op("Less", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.graph.op("Greater", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.graph.op("GreaterOrEqual", self, other)
+
+    def apply(self, kind: str, **attributes: Any) -> Value:
+        """Return an operator of this value alone, such as "Relu"."""
+        return self.graph.op(kind, self, **attributes)
+
+    def cast(self, dtype: type[np.generic]) -> Value:
+        """Return the same numbers as another type."""
+        return self.graph.op("Cast", self, to=self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def sum(self, *axes: int, keep: bool = False) -> Value:
+        """Return the sum over axes."""
+        return self.graph.op("ReduceSum", self, np.array(axes), keepdims=int(keep))
+
+    def max(self, *axes: int, keep: bool = False) -> Value:
+        """Return the largest over axes."""
+        return self.graph.op("ReduceMax", self, np.array(axes), keepdims=int(keep))
+
+    def at_least(self, bound: Operand) -> Value:
+        """Return the larger of this and `bound`."""
+        return self.graph.op("Max", self, bound)
+
+    def at_most(self, bound: Operand) -> Value:
+        """Return the smaller of this and `bound`."""
+        return self.graph.op("Min", self, bound)
+
+    def part(self, begin: int, end: int, axis: int = -1) -> Value:
+        """Return a stretch of one axis."""
+        return self.graph.op("Slice", self, np.array([begin]), np.array([end]), np.array([axis]))
+
+    def add_axis(self, *axes: int) -> Value:
+        """Return the value with axes of length 1."""
+        return self.graph.op("Unsqueeze", self, np.array(axes))
+
+    def drop_axis(self, *axes: int) -> Value:
+        """Return the value without these axes of length 1."""
+        return self.graph.op("Squeeze", self, np.array(axes))
+
+    def reshape(self, *shape: int) -> Value:
+        """Return the value in another shape; 0 keeps an axis and -1 takes what is left."""
+        return self.graph.op("Reshape", self, np.array(shape))
+
+    def length(self, axis: int) -> Value:
+        """Return how long an axis is, as a vector of one number."""
+        return self.graph.op("Shape", self, start=axis, end=axis + 1)
+
+
+def _require_onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("exporting needs onnx; install it with: pip install 'gossamer[export]'") from error
+    return onnx
+
+
+@dataclass
+class Graph:
+    """A graph that grows; `answers` says in a sentence which of the model's answers it gives."""
+
+    answers: str = ""
+    onnx: Any = field(default_factory=_require_onnx, repr=False)
+    _nodes: list[Any] = field(default_factory=list, repr=False)
+    _constants: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    _inputs: list[Any] = field(default_factory=list, repr=False)
+    _outputs: list[Any] = field(default_factory=list, repr=False)
+
+    def input(self, name: str, dtype: type[np.generic], *shape: int | str) -> Value:
+        """Add an input; an axis that is a word is free."""
+        self._inputs.append(self._described(name, dtype, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, dtype: type[np.generic], *shape: int | str) -> None:
+        """Name a value as what comes out."""
+        self._nodes.append(self.onnx.helper.make_node("Identity", [value.name], [name]))
+        self._outputs.append(self._described(name, dtype, shape))
+
+    def _described(self, name: str, dtype: type[np.generic], shape: Sequence[int | str]) -> Any:
+        kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.onnx.helper.make_tensor_value_info(name, kind, list(shape))
+
+    def constant(self, array: Operand) -> Value:
+        """Return an array, tensor or number as a value: float32, bool or int64; a table of smaller integers stays."""
+        if isinstance(array, torch.Tensor):
+            array = array.detach().cpu().numpy()
+        found = np.asarray(array)
+        if found.dtype.kind == "f":
+            found = found.astype(np.float32, copy=False)
+        elif found.dtype.kind == "i" and found.ndim < 2:
+            found = found.astype(np.int64, copy=False)
+        name = f"constant_{len(self._constants)}"
+        self._constants[name] = np.ascontiguousarray(found)
+        return Value(self, name)
+
+    def op(self, kind: str, *operands: Operand, **attributes: Any) -> Value:
+        """Add a node with one result; operands that are no values become constants, None is left out."""
+        return self.op_of(kind, 1, *operands, **attributes)[0]
+
+    def op_of(self, kind: str, num_results: int, *operands: Operand, **attributes: Any) -> list[Value]:
+        """Add a node with several results."""
+        given = [operand if isinstance(operand, Value) else self._operand(operand) for operand in operands]
+        names = [f"{kind}_{len(self._nodes)}_{place}" for place in range(num_results)]
+        self._nodes.append(self.onnx.helper.make_node(kind, [value.name for value in given], names, **attributes))
+        return [Value(self, name) for name in names]
+
+    def _operand(self, operand: Operand) -> Value:
+        return Value(self, "") if operand is None else self.constant(operand)
+
+    def gather(self, table: Operand, rows: Operand, axis: int = 0) -> Value:
+        """Return rows of a table."""
+        return self.op("Gather", table, rows, axis=axis)
+
+    def where(self, condition: Value, yes: Operand, no: Operand) -> Value:
+        """Return one or the other."""
+        return self.op("Where", condition, yes, no)
+
+    def join(self, *parts: Operand, axis: int = -1) -> Value:
+        """Return parts one after the other."""
+        return self.op("Concat", *parts, axis=axis)
+
+    def range(self, count: Value) -> Value:
+        """Return 0 … count - 1; `count` is a vector of one number, as `Value.length` gives."""
+        return self.op("Range", np.int64(0), count.drop_axis(0), np.int64(1))
+
+    def linear(self, layer: Any, inputs: Value) -> Value:
+        """Return x Wᵀ + b of an `nn.Linear`, or of one that was split into two and stays so."""
+        if isinstance(layer, LowRankLinear):
+            first, second = layer
+            return self.linear(second, self.linear(first, inputs))
+        product: Value = inputs @ layer.weight.detach().T
+        return product if layer.bias is None else self.op("Add", product, layer.bias)
+
+    def num_bytes(self) -> int:
+        """Return what the constants take."""
+        return sum(array.nbytes for array in self._constants.values())
+
+    def model(self, metadata: dict[str, str]) -> Any:
+        """Return the checked ONNX model."""
+        size = self.num_bytes()
+        if size > LARGEST_BYTES:
+            raise ValueError(f"the model must take less than 2 GB in ONNX, got {size:,} bytes")
+        helper = self.onnx.helper
+        weights = [self.onnx.numpy_helper.from_array(array, name) for name, array in self._constants.items()]
+        body = helper.make_graph(self._nodes, "gossamer", self._inputs, self._outputs, weights)
+        made = helper.make_model(
+            body,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="gossamer",
+            doc_string=self.answers,
+        )
+        helper.set_model_props(made, metadata)
+        self.onnx.checker.check_model(made)
+        return made

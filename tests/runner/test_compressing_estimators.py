@@ -1,0 +1,57 @@
+"""What is refused, and what stays: the rest of compressing estimators is in tests/test_composition.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gossamer.models.counts import CDAE, CountVAE
+from gossamer.models.linear import EASE
+from gossamer.models.lowrank import Budget
+from gossamer.runner.compressing_estimators import can_be_compressed, compress_estimator
+from gossamer.testing.right_answers import two_blocks, two_themes
+
+BUDGET = Budget(params=0.9)
+
+
+@pytest.fixture(scope="module")
+def autoencoder():
+    return CDAE(hidden_dim=8, epochs=2, batch_size=8).fit(two_blocks().history)
+
+
+def test_the_estimator_stays_as_it_was(autoencoder):
+    data = two_blocks().history
+    before = autoencoder.recommend(data).scores
+    small, report = compress_estimator(autoencoder, data, BUDGET)
+    assert report.share("params") <= 0.9
+    assert small.network_ is not autoencoder.network_
+    np.testing.assert_array_equal(autoencoder.recommend(data).scores, before)
+    again, _ = compress_estimator(autoencoder, data, BUDGET)
+    np.testing.assert_array_equal(small.recommend(data).scores, again.recommend(data).scores)
+
+
+def test_layers_by_name_and_search(autoencoder):
+    data = two_blocks().history
+    small, report = compress_estimator(
+        autoencoder, data, BUDGET, allocator="cobla", only=["output_*"], iterations=2, random_state=1
+    )
+    assert [layer.names for layer in report.layers if layer.rank is not None] == [("network.output_layer",)]
+    assert np.isfinite(small.recommend(data, 3).scores).all()
+    with pytest.raises(ValueError, match="keep must match a layer"):
+        compress_estimator(autoencoder, data, BUDGET, keep=["head"])
+
+
+def test_refusals(autoencoder):
+    data, texts = two_blocks().history, two_themes().train
+    linear = EASE().fit(data)
+    assert not can_be_compressed(linear)
+    with pytest.raises(ValueError, match="estimator must be one with a network that can be split, which EASE has not"):
+        compress_estimator(linear, data, BUDGET)
+    small, _ = compress_estimator(autoencoder, data, BUDGET)
+    with pytest.raises(ValueError, match="must be whole to be compressed, got one that is compressed already"):
+        compress_estimator(small, data, BUDGET)
+    with pytest.raises(ValueError, match="data must have at least one row, got none"):
+        compress_estimator(autoencoder, data[:0], BUDGET)
+    searched = CountVAE(latent_dim=2, encoder_dims=[4], inference="svi", epochs=1).fit(texts)
+    with pytest.raises(ValueError, match="inference must be one with an encoder for a model to be compressed"):
+        compress_estimator(searched, texts, BUDGET)

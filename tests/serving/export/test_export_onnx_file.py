@@ -1,0 +1,46 @@
+"""The ONNX file: metadata, vocabularies beside it, whole or not at all; and what cannot be exported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from gossamer.models.counts import Unigram
+from gossamer.models.linear import EASE, BiasedMF
+from gossamer.persistence.vocabularies import read_vocabulary
+from gossamer.serving.export import write_onnx
+from gossamer.testing.right_answers import two_blocks, two_themes
+from gossamer.version import __version__
+
+onnx = pytest.importorskip("onnx")
+
+
+def test_file_and_vocabularies(tmp_path):
+    data = two_blocks().history
+    model = BiasedMF(num_factors=2, epochs=2).fit(data)
+    answers = write_onnx(model, tmp_path / "new" / "mf.onnx")
+    files = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert files == ["mf.onnx", "mf.vocabulary.items.json", "mf.vocabulary.users.json"]
+    assert read_vocabulary(tmp_path / "new" / "mf.vocabulary.items.json") == model.items_
+    written = onnx.load(tmp_path / "new" / "mf.onnx")
+    assert {prop.key: prop.value for prop in written.metadata_props} == {
+        "gossamer": __version__,
+        "class": "gossamer.models.linear.biased_mf:BiasedMF",
+        "answers": answers,
+        "vocabulary.users": "mf.vocabulary.users.json",
+        "vocabulary.items": "mf.vocabulary.items.json",
+    }
+    assert written.doc_string == answers
+
+
+def test_a_refused_model_leaves_what_was_there(tmp_path):
+    (tmp_path / "m.onnx").write_text("old")
+    with pytest.raises(ValueError, match="Unigram has nothing to export"):
+        write_onnx(Unigram().fit(two_themes().train), tmp_path / "m.onnx")
+    with pytest.raises(NotFittedError, match="EASE"):
+        write_onnx(EASE(), tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match=r"the model must be an estimator of gossamer.models, got ndarray"):
+        write_onnx(np.eye(2), tmp_path / "m.onnx")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
+    assert (tmp_path / "m.onnx").read_text() == "old"
