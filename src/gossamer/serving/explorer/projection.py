@@ -21,8 +21,8 @@ def principal_plane(vectors: np.ndarray) -> np.ndarray:
 
     The sign of a component is a convention of LAPACK: the farthest row lies on the positive side.
 
-    >>> principal_plane(np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
+    >>> principal_plane(np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])).round(3).tolist()
+    [[-1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]]
     """
     centred = np.asarray(vectors, dtype=np.float64)
     centred = centred - centred.mean(axis=0)
