@@ -59,7 +59,8 @@ def fit(
     epochs a finished run is continued; `resume=False` starts anew.
 
     `fabric` carries device, precision and processes (`make_fabric`); the default is this process's CPU, or the
-    processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress.
+    processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress; where the state differs
+    between processes (`Step`), process r writes `checkpoint` with ".r" behind its name.
     """
     check_int("epochs", epochs, at_least=1)
     check_int("log_every", log_every, at_least=1)
@@ -71,6 +72,9 @@ def fit(
     watch = EarlyStopping(monitor, mode, patience)
     fabric = make_fabric() if fabric is None else fabric
     step.setup(fabric)
+    is_divided = bool(getattr(step, "differs_by_process", False))
+    if checkpoint is not None:
+        checkpoint = Path(f"{checkpoint}.{fabric.global_rank}" if is_divided else checkpoint)
     run = _Run(
         step=step,
         batches=batches,
@@ -80,7 +84,8 @@ def fit(
         restore_best=restore_best,
         journal=Journal(log) if log is not None and fabric.is_global_zero else None,
         log_every=log_every,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint=checkpoint,
+        writes=is_divided or fabric.is_global_zero,
         checkpoint_every=checkpoint_every,
         fabric=fabric,
         description=description,
@@ -103,6 +108,7 @@ class _Run:
     log_every: int
     checkpoint: Path | None
     checkpoint_every: int | None
+    writes: bool
     fabric: Fabric
     description: str
     history: History = field(default_factory=History)
@@ -238,7 +244,7 @@ class _Run:
         nan = find_nan(state)
         if nan is not None:
             self._fail(f"{nan} holds NaN")  # a finite loss can have a NaN gradient: do not overwrite what is good
-        if self.fabric.is_global_zero:
+        if self.writes:
             assert self.checkpoint is not None
             if self.journal is not None:
                 self.journal.sync()

@@ -66,11 +66,11 @@ def test_mistakes(directory, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"3.parquet must be a whole Parquet file, got: "):
         ParquetShard(directory)
     pl.DataFrame({"id": [1]}).write_parquet(tmp_path / "3.parquet")
-    with pytest.raises(ValueError, match=r"3.parquet must have the columns of 0.parquet, \['id', 'name'\], got \['id'\]"):
+    with pytest.raises(ValueError, match=r"3.parquet must have the columns of 0.parquet, .*, got \['id'\]"):
         ParquetShard(directory)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"must hold files named \*.parquet, got none"):
         ParquetShard(tmp_path / "empty")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r"row groups need pyarrow; install it with: pip install 'gossamer\[cluster\]'"):
+    with pytest.raises(ImportError, match=r"need pyarrow; install it with: pip install 'gossamer\[cluster\]'"):
         ParquetShard(directory)

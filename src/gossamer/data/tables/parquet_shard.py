@@ -39,7 +39,9 @@ class ParquetShard:
 
     is_text = False
 
-    def __init__(self, directory: FilePath, *, rank: int = 0, world_size: int = 1, random_state: RandomState = 0) -> None:
+    def __init__(
+        self, directory: FilePath, *, rank: int = 0, world_size: int = 1, random_state: RandomState = 0
+    ) -> None:
         check_int("world_size", world_size, at_least=1)
         check_int("rank", rank, at_least=0, at_most=world_size - 1)
         self.name = file_name(directory)

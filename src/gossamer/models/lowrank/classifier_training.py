@@ -12,6 +12,7 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.data.batching import Batches
+from gossamer.training.devices import process_count
 from gossamer.training.history import History
 from gossamer.training.loop import fit
 from gossamer.training.step import GradientStep
@@ -36,7 +37,7 @@ def train_classifier(
     """
     optimiser = torch.optim.SGD(network.parameters(), lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
     batches = Batches(collate, num_examples, batch_size, random_state=random_state)
-    total = epochs * len(batches)
+    total = epochs * batches.count(process_count())
     scheduler = LambdaLR(optimiser, lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / total))))
 
     def loss(module: nn.Module, batch: tuple[Tensor, Tensor], _: torch.Generator) -> Tensor:

@@ -26,6 +26,7 @@ from gossamer.models.spikeslab.sentence_model import SentenceModel, hoyer_of_set
 from gossamer.models.spikeslab.sentences import check_training, count_truncated
 from gossamer.models.spikeslab.training import Schedule, Training, make_batches, train_network
 from gossamer.models.stored_network import seeded_weights
+from gossamer.training.devices import process_count
 
 PRIORS = ("spike_slab", "gaussian", "mat", "vsc")
 NORMS = ("none", "l1", "l2")
@@ -139,7 +140,7 @@ class SentenceVAE(SentenceModel):
         self.words_ = sentences.vocabulary
         count_truncated(sentences, self.max_length)
         batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
-        num_updates = self.epochs * len(batches)
+        num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
         self.is_own_ = table is None and encoder is None
         self._count_words(sentences)

@@ -30,6 +30,7 @@ from gossamer.models.embeddings.ratings.rating_training import RatingLoss
 from gossamer.models.embeddings.switching import SwitchedSide, SwitchedTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.persistence import JSON
+from gossamer.training.devices import process_count
 from gossamer.training.loop import fit as train
 from gossamer.training.step import GradientStep, Step
 
@@ -190,7 +191,7 @@ class NonparametricRecommender(FittedRatings):
             self.batch_size,
             random_state=derive_seed(seed, "batches"),
         )
-        length = len(batches)
+        length = batches.count(process_count())
         inner = GradientStep(
             module,
             _loss,

@@ -28,6 +28,7 @@ from gossamer.models.embeddings.text.text_training import (
 )
 from gossamer.networks.text_cnn import TextCNN
 from gossamer.persistence import JSON, check_names
+from gossamer.training.devices import process_count
 
 TEXTS_AT_ONCE = 512
 
@@ -108,7 +109,7 @@ class AnchorTextClassifier(TextModel):
             self.batch_size,
             random_state=self.random_state,
         )
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
         self._train(
             _Classification(self.network_, pruning, len(data)),
             lambda module, batch, _: module(*batch),

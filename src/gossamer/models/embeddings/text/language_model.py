@@ -14,7 +14,6 @@ from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
-from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
@@ -27,8 +26,9 @@ from gossamer.models.embeddings.text.text_training import seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.sampled_softmax import NegativeSampler
-from gossamer.networks.word_streams import Lanes, start_bias_, stream_log_probs
+from gossamer.networks.word_streams import LaneBatches, Lanes, start_bias_, stream_log_probs
 from gossamer.persistence import JSON, check_names
+from gossamer.training.devices import process_count
 
 NETWORKS = ("lstm", "awd-lstm")
 
@@ -115,13 +115,8 @@ class AnchorLanguageModel(TextModel):
             self.network_ = self._make_network(table_settings.build(data))
         start_bias_(self.network_, counts)
         lanes = Lanes.of(stream, min(self.batch_size, len(stream)), start=self.start_)
-        batches = Batches(
-            lambda rows: (lanes.piece(int(rows[0]), self.num_steps), int(rows[0]) == 0),
-            lanes.count(self.num_steps),
-            1,
-            shuffle=False,
-        )
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
+        batches = LaneBatches(lanes, self.num_steps)
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
         loss = TableStreamLoss(
             self.network_,
             num_lanes=len(lanes.tokens),

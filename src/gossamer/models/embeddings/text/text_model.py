@@ -23,6 +23,7 @@ from gossamer.models.embeddings.text.text_pruning import Pruning
 from gossamer.models.embeddings.text.text_tables import WordTable, entries_per_row, explain_table, size_report, table_of
 from gossamer.models.embeddings.text.text_training import arrays_of, gradient_step, restore_network
 from gossamer.persistence import JSON, Persistent
+from gossamer.training.devices import process_count
 from gossamer.training.loop import fit as train
 from gossamer.training.step import Loss
 
@@ -87,7 +88,7 @@ class TextModel(Persistent, BaseEstimator, ABC):
             loss,
             learning_rate=self.learning_rate,
             l1=self.l1,
-            num_updates=self.epochs * batches.count(1),
+            num_updates=self.epochs * batches.count(process_count()),
             pruning=pruning,
             random_state=self.random_state,
         )
