@@ -44,6 +44,7 @@ WITHOUT_OWN_TEST = {
 # Modules that are tested together, and where.
 TESTED_TOGETHER = {
     "models/embeddings/text/text_model.py": "models/embeddings/text/test_text_classifier.py",
+    "models/embeddings/exchange.py": "models/embeddings/test_embeddings_sharded.py",
     "data/arrays.py": "data/test_containers.py",
     "data/counts.py": "data/test_containers.py",
     "data/sentences.py": "data/test_containers.py",

@@ -11,7 +11,7 @@ from gossamer.networks import word_streams
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.sampled_softmax import NegativeSampler
-from gossamer.networks.word_streams import Lanes, StreamLoss, start_bias_, stream_log_probs
+from gossamer.networks.word_streams import LaneBatches, Lanes, StreamLoss, start_bias_, stream_log_probs
 
 
 def network() -> LSTMLanguageModel:
@@ -84,3 +84,19 @@ def test_the_bias_begins_at_frequencies():
     model = network()
     start_bias_(model, np.arange(9))
     np.testing.assert_allclose(model.output_bias.detach().exp(), (np.arange(9) + 1) / 45, rtol=1e-5)
+
+
+def test_processes_divide_the_lanes_and_read_every_piece_of_theirs():
+    lanes = Lanes.of(np.arange(1, 31), 5, start=0)
+    batches = LaneBatches(lanes, 4)
+    whole = [piece for (piece, _), _ in batches.epoch(0)]
+    shares = [list(batches.epoch(0, rank=rank, world_size=2)) for rank in (0, 1)]
+    assert batches.count(2) == len(whole) == len(shares[0]) == 2
+    assert batches.num_rows(0, 2) == 1
+    for number, piece in enumerate(whole):
+        for rank in (0, 1):
+            (own, is_first), weight = shares[rank][number]
+            assert torch.equal(own, piece[rank::2])
+            assert is_first == (number == 0)
+            assert weight == pytest.approx(len(own) * 2 / 5)
+    assert [weight for _, weight in batches.epoch(0, rank=6, world_size=7)] == [0.0, 0.0]

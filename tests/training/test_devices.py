@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gossamer.training import make_fabric
+from gossamer.training.devices import gather_from_all, prepare_for_processes, process_count
 
 
 def test_one_process_on_the_cpu():
@@ -23,3 +24,17 @@ def test_mistakes(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="device must be 'cpu' or 'auto' where torch finds no CUDA device, got 'cuda'"):
         make_fabric("cuda")
+
+
+def test_a_process_that_is_alone_gathers_its_own_value_and_prepares_nothing():
+    fabric, module = make_fabric("cpu"), torch.nn.Linear(2, 1)
+    assert gather_from_all("mine", fabric) == ["mine"]
+    prepare_for_processes(module, fabric)
+    assert not hasattr(module, "_ddp_params_and_buffers_to_ignore")
+
+
+def test_the_number_of_processes_is_that_of_torchrun(monkeypatch):
+    assert process_count() == 1
+    monkeypatch.setattr(torch.distributed, "is_torchelastic_launched", lambda: True)
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    assert process_count() == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.core.checks import check_int
+from gossamer.data.batching import Batches
 from gossamer.networks.sampled_softmax import NegativeSampler, sampled_softmax_loss
 
 TOKENS_PER_LANE = 5_000  # of a stream that is scored: each lane but the first begins without its past
@@ -50,8 +52,49 @@ class Lanes:
         return self.tokens[:, number * num_steps : (number + 1) * num_steps + 1]
 
 
+class LaneBatches(Batches[tuple[Tensor, bool]]):
+    """The pieces of some lanes in order, each with whether it is the first; processes divide the lanes among them.
+
+    Every process so reads the whole text of its lanes, and the state after a piece is that before the next.
+    """
+
+    def __init__(self, lanes: Lanes, num_steps: int) -> None:
+        self.lanes = lanes
+        self.num_steps = num_steps
+        super().__init__(self._piece, lanes.count(num_steps), 1, shuffle=False)
+
+    def _piece(self, rows: Int[np.ndarray, " 1"]) -> tuple[Tensor, bool]:
+        return self.lanes.piece(int(rows[0]), self.num_steps), int(rows[0]) == 0
+
+    def count(self, world_size: int) -> int:
+        """Return the number of pieces, which is the same for any number of processes."""
+        del world_size
+        return self.num_examples
+
+    def num_rows(self, index: int, world_size: int) -> int:
+        """Return 1, for a piece."""
+        del index, world_size
+        return 1
+
+    def epoch(
+        self, epoch: int, *, rank: int = 0, world_size: int = 1, start: int = 0
+    ) -> Iterator[tuple[tuple[Tensor, bool], float]]:
+        """Yield (piece of every W-th lane, weight) from piece `start` on; see `Batches`."""
+        if world_size == 1:
+            yield from super().epoch(epoch, start=start)
+            return
+        num_lanes = len(self.lanes.tokens)
+        own = self.lanes.tokens[rank::world_size]
+        weight = len(own) * world_size / num_lanes
+        lanes = Lanes(own if len(own) else self.lanes.tokens[:1])
+        for number in range(start, self.num_examples):
+            yield (lanes.piece(number, self.num_steps), number == 0), weight
+
+
 class StreamLoss(nn.Module):
     """The loss of one piece after the other; the state between them is kept here, in buffers a checkpoint holds.
+
+    With several processes each has the state of its own lanes, which are as many as the pieces it is given have.
 
     With a `sampler` the softmax is estimated from words drawn for each piece, otherwise it is the full one. Networks
     with an `activation_penalty` have it added.
@@ -62,7 +105,7 @@ class StreamLoss(nn.Module):
         self.network = network
         self.sampler = sampler
         states = network.new_state(num_lanes)  # type: ignore[operator]
-        self.num_states = len(states)
+        self.own_tensors = tuple(f"state{number}" for number in range(len(states)))
         for number, state in enumerate(states):
             self.register_buffer(f"state{number}", state)
 
@@ -70,7 +113,7 @@ class StreamLoss(nn.Module):
         self, tokens: Int[Tensor, "B T1"], is_first: bool, generator: torch.Generator | None = None
     ) -> dict[str, Float[Tensor, ""]]:
         """Return the mean loss of a piece, and without penalties its cross-entropy per token."""
-        buffers = [getattr(self, f"state{number}") for number in range(self.num_states)]
+        buffers = [getattr(self, name)[:, : len(tokens)] for name in self.own_tensors]
         if is_first:
             for buffer in buffers:
                 buffer.zero_()

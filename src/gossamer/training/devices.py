@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
+from torch import Tensor, nn
 
 from gossamer.core.checks import check_choice, check_int
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+T = TypeVar("T")
+
+
+def process_count() -> int:
+    """Return how many processes share the work: those that torchrun started, or this one.
+
+    A schedule over all updates of a training is counted with it, `epochs * batches.count(process_count())`.
+
+    >>> process_count()
+    1
+    """
+    return int(os.environ["WORLD_SIZE"]) if torch.distributed.is_torchelastic_launched() else 1
 
 
 def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: int | None = None) -> Fabric:
@@ -26,7 +40,7 @@ def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: 
     check_choice("device", device, ["cpu", "cuda", "auto"])
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device must be 'cpu' or 'auto' where torch finds no CUDA device, got 'cuda'")
-    started = int(os.environ["WORLD_SIZE"]) if torch.distributed.is_torchelastic_launched() else 1
+    started = process_count()
     if num_processes is not None and check_int("num_processes", num_processes, at_least=1) != started:
         raise ValueError(
             f"num_processes must be the number of processes that torchrun started ({started}), got {num_processes}; "
@@ -46,3 +60,36 @@ def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: 
     )
     fabric.launch()
     return fabric
+
+
+def gather_from_all(value: T, fabric: Fabric) -> list[T]:
+    """Return the value of every process, in their order, on every process; for small things such as sizes and ids."""
+    if fabric.world_size == 1:
+        return [value]
+    gathered: list[Any] = [None] * fabric.world_size
+    torch.distributed.all_gather_object(gathered, value)
+    return gathered
+
+
+def prepare_for_processes(module: nn.Module, fabric: Fabric) -> None:
+    """Make ready for DDP what it cannot carry: tensors of this process alone, and 16-bit integers.
+
+    Names in a submodule's `own_tensors` are its parameters and buffers that differ between processes, such as some rows
+    of a table; they are left alone. Buffers of 16-bit integers, which gloo does not send, are sent once as wider ones.
+    """
+    if fabric.world_size == 1:
+        return
+    own = {
+        (f"{prefix}.{name}" if prefix else name)
+        for prefix, part in module.named_modules()
+        for name in getattr(part, "own_tensors", ())
+    }
+    narrow = {name: buffer for name, buffer in module.named_buffers() if buffer.dtype == torch.int16}
+    for buffer in (buffer for name, buffer in narrow.items() if name not in own):
+        wide: Tensor = buffer.to(fabric.device, torch.int32)
+        torch.distributed.broadcast(wide, src=0)
+        buffer.copy_(wide)
+    # DDP calls a tensor of the outermost module ".name" in one place and "name" in another.
+    ignored = [spelling for name in own | set(narrow) for spelling in (name, f".{name}")]
+    wrapper: Any = nn.parallel.DistributedDataParallel
+    wrapper._set_params_and_buffers_to_ignore_for_model(module, ignored)

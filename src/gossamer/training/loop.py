@@ -61,7 +61,8 @@ def fit(
 
     `fabric` carries device, precision and processes (`make_fabric`); the default is this process's CPU, or the
     processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress, and its listener
-    (`listen_to_epochs`) can end the run.
+    (`listen_to_epochs`) can end the run; where the state differs between processes (`Step`), process r writes
+    `checkpoint` with ".r" behind its name.
     """
     check_int("epochs", epochs, at_least=1)
     check_int("log_every", log_every, at_least=1)
@@ -73,6 +74,9 @@ def fit(
     watch = EarlyStopping(monitor, mode, patience)
     fabric = make_fabric() if fabric is None else fabric
     step.setup(fabric)
+    is_divided = bool(getattr(step, "differs_by_process", False))
+    if checkpoint is not None:
+        checkpoint = Path(f"{checkpoint}.{fabric.global_rank}" if is_divided else checkpoint)
     run = _Run(
         step=step,
         batches=batches,
@@ -82,7 +86,8 @@ def fit(
         restore_best=restore_best,
         journal=Journal(log) if log is not None and fabric.is_global_zero else None,
         log_every=log_every,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint=checkpoint,
+        writes=is_divided or fabric.is_global_zero,
         checkpoint_every=checkpoint_every,
         fabric=fabric,
         description=description,
@@ -105,6 +110,7 @@ class _Run:
     log_every: int
     checkpoint: Path | None
     checkpoint_every: int | None
+    writes: bool
     fabric: Fabric
     description: str
     history: History = field(default_factory=History)
@@ -242,7 +248,7 @@ class _Run:
         nan = find_nan(state)
         if nan is not None:
             self._fail(f"{nan} holds NaN")  # a finite loss can have a NaN gradient: do not overwrite what is good
-        if self.fabric.is_global_zero:
+        if self.writes:
             assert self.checkpoint is not None
             if self.journal is not None:
                 self.journal.sync()

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from gossamer.core.checks import check_real
 from gossamer.core.randomness import RandomState, derive_seed, numpy_generator
 from gossamer.training.checkpoint import copy_state
+from gossamer.training.devices import prepare_for_processes
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -26,7 +27,8 @@ class Step(Protocol):
 
     State is made of tensors, numbers, strings, None and nested dicts, lists and tuples of them. With several
     processes the checkpoint holds the state of process 0, so the state must not differ between processes: derive
-    random numbers from (seed, number of updates, rank), as `GradientStep` does, instead of keeping a generator.
+    random numbers from (seed, number of updates, rank), as `GradientStep` does, instead of keeping a generator. A step
+    whose state must differ says so by a true `differs_by_process`: then every process has a checkpoint of its own.
     """
 
     def setup(self, fabric: Fabric) -> None:
@@ -83,8 +85,15 @@ class GradientStep:
         if self._fabric is not None:
             return
         self._fabric = fabric
+        prepare_for_processes(self.module, fabric)
         self._prepared_module, self._prepared_optimiser = fabric.setup(self.module, self.optimiser)
         self._generator = torch.Generator(device=fabric.device)
+
+    @property
+    def differs_by_process(self) -> bool:
+        """Whether some of the state is of this process alone, so that each must write a checkpoint of its own."""
+        is_one_of_many = self._fabric is not None and self._fabric.world_size > 1
+        return is_one_of_many and any(hasattr(part, "own_tensors") for part in self.module.modules())
 
     def __call__(self, batch: Any, weight: float) -> dict[str, Tensor]:
         """Make one update on `batch` and return its scalars."""

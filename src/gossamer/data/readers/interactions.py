@@ -49,8 +49,20 @@ def read_interactions(
     >>> read_interactions(table)
     Interactions(2 users × 2 items, 2 pairs with time)
     """
-    check_choice("duplicates", duplicates, DUPLICATE_RULES)
     table = open_table(source, format=format, header=header, separator=separator, encoding=encoding)
+    return interactions_of(table, columns=columns, duplicates=duplicates, user_ids=user_ids, item_ids=item_ids)
+
+
+def interactions_of(
+    table: Table,
+    *,
+    columns: Mapping[str, str | int | None] | None = None,
+    duplicates: str = "last",
+    user_ids: Vocabulary | None = None,
+    item_ids: Vocabulary | None = None,
+) -> Interactions:
+    """Read an open table, or what a process sees of one; arguments are those of `read_interactions`."""
+    check_choice("duplicates", duplicates, DUPLICATE_RULES)
     with readable(table.name):
         roles = find_roles(table, columns)
         users, items = _IdCounter("user", user_ids), _IdCounter("item", item_ids)

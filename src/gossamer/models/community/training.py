@@ -18,6 +18,7 @@ from gossamer.models.community.inference import embed_neighbours, judged
 from gossamer.models.community.neighbourhood import all_neighbours
 from gossamer.models.community.objective import Training, loss_of
 from gossamer.models.community.starts import community_start
+from gossamer.training.devices import process_count
 from gossamer.training.history import History
 from gossamer.training.loop import fit as train
 from gossamer.training.optimisers import ProximalAdam
@@ -100,7 +101,9 @@ def train_network(
     step = CommunityStep(
         training,
         batches.maker,
-        _start_at(warmup_epochs, batches.count(1), epochs) if has_start and warmup_epochs is not None else None,
+        _start_at(warmup_epochs, batches.count(process_count()), epochs)
+        if has_start and warmup_epochs is not None
+        else None,
         optimiser,
         clip_norm=None if is_sparse else CLIP_NORM,
         random_state=random_state,

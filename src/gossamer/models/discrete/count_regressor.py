@@ -133,6 +133,7 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         checkpoint: Path | None,
         log: Path | None,
     ) -> None:
+        from gossamer.training.devices import process_count
         from gossamer.training.loop import fit as train
         from gossamer.training.step import GradientStep
 
@@ -144,7 +145,7 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
 
         batches = Batches(torch.from_numpy, len(x), self.batch_size, random_state=self.random_state)
         optimiser = torch.optim.AdamW(self.network_.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        total = self.epochs * len(batches)
+        total = self.epochs * batches.count(process_count())
         # Down to nothing: the last epochs polish, and the rate at the start matters less.
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda update: rate_share(update, total))
         history = train(

@@ -87,6 +87,7 @@ def train_network(
     log: Path | None = None,
 ) -> History:
     """Train in place and return what happened."""
+    from gossamer.training.devices import process_count
     from gossamer.training.loop import fit as train
     from gossamer.training.step import GradientStep
 
@@ -95,7 +96,7 @@ def train_network(
     batches = Batches(rows.take, len(rows), schedule.batch_size, random_state=random_state)
     # One kernel for all parameters of a step; Adam otherwise spends a tenth of the time between them.
     optimiser = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
-    num_updates = schedule.epochs * batches.count(1)
+    num_updates = schedule.epochs * batches.count(process_count())
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda t: cooled(t, num_updates, schedule.cooldown))
 
     def loss(prepared: Any, x: Tensor, generator: torch.Generator) -> dict[str, Tensor]:

@@ -63,11 +63,7 @@ class AnchorEmbedding(EmbeddingTable):
         size = anchor_size(num_embeddings, embedding_dim, num_anchors, ratio, num_slots)
         self.sparse = sparse
         self.orthogonality = check_real("orthogonality", orthogonality, at_least=0)
-        generator = numpy_generator(random_state)
-        slots = spread_slots(num_embeddings, size.num_anchors, size.num_slots, generator)
-        values, anchors = _random_start(num_embeddings, size, embedding_dim, generator)
-        if padding_idx is not None:
-            values[padding_idx] = 0
+        slots, values, anchors = self._start(size, numpy_generator(random_state))
         self.register_buffer("slots", torch.from_numpy(slots))
         self.register_buffer("exempt", None)
         self.values = nn.Parameter(torch.from_numpy(values))
@@ -77,6 +73,16 @@ class AnchorEmbedding(EmbeddingTable):
         self.regrowth: Regrowth | None = None
         self.num_updates = 0
         self._related: csr_array | None = None
+
+    def _start(
+        self, size: AnchorSize, generator: np.random.Generator
+    ) -> tuple[Int[np.ndarray, "V S"], Float[np.ndarray, "V S"], Float[np.ndarray, "K D"]]:
+        """Return slots, weights and anchors before training."""
+        slots = spread_slots(self.num_embeddings, size.num_anchors, size.num_slots, generator)
+        values, anchors = _random_start(self.num_embeddings, size, self.embedding_dim, generator)
+        if self.padding_idx is not None:
+            values[self.padding_idx] = 0
+        return slots, values, anchors
 
     @property
     def num_anchors(self) -> int:

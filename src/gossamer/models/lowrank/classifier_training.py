@@ -35,12 +35,13 @@ def train_classifier(
 
     After a split the two factors of a layer are parameters like any other.
     """
+    from gossamer.training.devices import process_count
     from gossamer.training.loop import fit
     from gossamer.training.step import GradientStep
 
     optimiser = torch.optim.SGD(network.parameters(), lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
     batches = Batches(collate, num_examples, batch_size, random_state=random_state)
-    total = epochs * len(batches)
+    total = epochs * batches.count(process_count())
     scheduler = LambdaLR(optimiser, lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / total))))
 
     def loss(module: nn.Module, batch: tuple[Tensor, Tensor], _: torch.Generator) -> Tensor:

@@ -11,11 +11,10 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from gossamer.data.batching import Batches
 from gossamer.models.lowrank.counting import evaluating
 from gossamer.networks.lstm import LSTMLanguageModel, State
 from gossamer.networks.sampled_softmax import NegativeSampler
-from gossamer.networks.word_streams import Lanes, StreamLoss
+from gossamer.networks.word_streams import LaneBatches, Lanes, StreamLoss
 
 if TYPE_CHECKING:
     from gossamer.training.history import History
@@ -44,12 +43,7 @@ def train_language_model(
     from gossamer.training.step import GradientStep
 
     lanes = Lanes.of(stream, min(num_lanes, len(stream)), start=int(stream[-1]))
-    batches = Batches(
-        lambda rows: (lanes.piece(int(rows[0]), num_steps), int(rows[0]) == 0),
-        lanes.count(num_steps),
-        1,
-        shuffle=False,
-    )
+    batches = LaneBatches(lanes, num_steps)
     counts = np.bincount(stream, minlength=int(network.embedding.num_embeddings))  # type: ignore[arg-type]
     sampler = None if num_samples is None else NegativeSampler(counts, num_samples)
     module = StreamLoss(network, num_lanes=len(lanes.tokens), sampler=sampler)

@@ -149,12 +149,14 @@ class SentenceVAE(SentenceModel):
         place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact, unless its
         table is written out (`write_out_table`).
         """
+        from gossamer.training.devices import process_count
+
         self._check_arguments()
         sentences = check_training(data)
         self.words_ = sentences.vocabulary
         count_truncated(sentences, self.max_length)
         batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
-        num_updates = self.epochs * len(batches)
+        num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
         self.is_own_ = table is None and encoder is None
         self._count_words(sentences)

@@ -179,6 +179,7 @@ class NonparametricRecommender(FittedRatings):
         return self._step(sweep, sides, count), whole_data(), lambda: RatingModel.from_sweep(mean, sweep)
 
     def _by_gradient(self, ratings: sparse.csr_array, count: AnchorCount, first: tuple[int, int], seed: int) -> Plan:
+        from gossamer.training.devices import process_count
         from gossamer.training.step import GradientStep
 
         most = (count.at_most, count.at_most) if self.change > 0 else first
@@ -205,7 +206,7 @@ class NonparametricRecommender(FittedRatings):
             self.batch_size,
             random_state=derive_seed(seed, "batches"),
         )
-        length = len(batches)
+        length = batches.count(process_count())
         inner = GradientStep(
             module,
             _loss,

@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from gossamer.core.randomness import derive_seed
 from gossamer.data.batching import Batches
 from gossamer.models.embeddings.optimiser import make_optimiser
+from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 
@@ -67,6 +68,7 @@ def train_ratings(
     log: Path | None,
 ) -> History:
     """Train in place by proximal Yogi (algorithm 1), at a rate that falls to zero, and end the tables' training."""
+    from gossamer.training.devices import process_count
     from gossamer.training.loop import fit as train
     from gossamer.training.step import GradientStep
 
@@ -83,7 +85,7 @@ def train_ratings(
     )
     batches = Batches(batch_of, len(targets), batch_size, random_state=derive_seed(random_state, "batches"))
     # To zero in a straight line: in a few epochs nothing converges at the rate that it can begin with.
-    schedule = LambdaLR(optimiser, lambda update: max(0.0, 1 - update / (epochs * len(batches))))
+    schedule = LambdaLR(optimiser, lambda update: max(0.0, 1 - update / (epochs * batches.count(process_count()))))
     step = GradientStep(module, _loss, optimiser, scheduler=schedule, random_state=random_state)
     history = train(
         step,
@@ -97,9 +99,12 @@ def train_ratings(
         description="matrix factorisation",
     )
     network.eval()
-    for table in (network.users, network.items):
+    for name in ("users", "items"):
+        table = getattr(network, name)
         assert isinstance(table, EmbeddingTable)
         table.finish()
+        if isinstance(table, ShardedAnchorEmbedding):
+            setattr(network, name, table.whole())
     return history
 
 

@@ -21,6 +21,7 @@ from gossamer.models.embeddings.ratings.als_step import AnchorSweep, whole_data
 from gossamer.models.embeddings.ratings.fitted_ratings import FittedRatings, ratings_of
 from gossamer.models.embeddings.ratings.rating_model import RatingModel
 from gossamer.models.embeddings.ratings.rating_training import train_ratings
+from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import TABLES, find_table, make_table
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
@@ -41,6 +42,7 @@ class AnchorRecommender(FittedRatings):
     `budget` the charge rises until `num_values()` is within it. `solver="proximal"` is the paper's: gradient steps of
     proximal Yogi with `l1` on T, stopped after `patience` epochs without a lower validation mse. It trains any `method`
     of `TABLES` at a compression `ratio` (or a `budget`); `l2` penalises the vectors looked up, for all methods alike.
+    With it `table_options={"sharded": True}` divides the rows of T of "ant" among the processes of torchrun.
 
     `biases` are stored and counted: by "als" only where they are worth the charge (anchors carry a bias coordinate as
     well), by "proximal" one per user and item. Unknown users and items get what is known: the mean and other's bias.
@@ -212,6 +214,8 @@ class AnchorRecommender(FittedRatings):
             anchors = (self.user_anchors, self.item_anchors)[side]
             options |= {"num_anchors": min(anchors, ratings.shape[side]), "num_slots": self.num_slots}
             options |= self.table_options or {}
+            if check_bool("sharded", options.pop("sharded", False)):
+                return ShardedAnchorEmbedding(ratings.shape[side], self.embedding_dim, **options)
         elif method != "dense":
             options |= self._size(ratings.shape)
         counts = np.diff(ratings.indptr) if side == 0 else np.bincount(ratings.indices, minlength=ratings.shape[1])

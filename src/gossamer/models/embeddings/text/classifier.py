@@ -109,6 +109,8 @@ class AnchorTextClassifier(TextModel):
         log: Path | None = None,
     ) -> Self:
         """Train on texts with labels; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.devices import process_count
+
         table_settings = self._check_arguments()
         labels, self.label_names_ = _labels_of(data)
         data = _over_used_words(data)
@@ -121,7 +123,7 @@ class AnchorTextClassifier(TextModel):
             self.batch_size,
             random_state=self.random_state,
         )
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
         self._train(
             _Classification(self.network_, pruning, len(data)),
             lambda module, batch, _: module(*batch),

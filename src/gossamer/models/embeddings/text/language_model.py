@@ -15,7 +15,6 @@ from torch import nn
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
-from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
@@ -28,7 +27,7 @@ from gossamer.models.embeddings.text.text_training import seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.sampled_softmax import NegativeSampler
-from gossamer.networks.word_streams import Lanes, start_bias_, stream_log_probs
+from gossamer.networks.word_streams import LaneBatches, Lanes, start_bias_, stream_log_probs
 from gossamer.persistence import JSON, check_names
 
 NETWORKS = ("lstm", "awd-lstm")
@@ -119,6 +118,8 @@ class AnchorLanguageModel(TextModel):
         log: Path | None = None,
     ) -> Self:
         """Train on sentences; a run that finds its `checkpoint` goes on from there."""
+        from gossamer.training.devices import process_count
+
         table_settings = self._check_arguments()
         stream = _stream_of(data)
         self.words_ = data.vocabulary
@@ -128,13 +129,8 @@ class AnchorLanguageModel(TextModel):
             self.network_ = self._make_network(table_settings.build(data))
         start_bias_(self.network_, counts)
         lanes = Lanes.of(stream, min(self.batch_size, len(stream)), start=self.start_)
-        batches = Batches(
-            lambda rows: (lanes.piece(int(rows[0]), self.num_steps), int(rows[0]) == 0),
-            lanes.count(self.num_steps),
-            1,
-            shuffle=False,
-        )
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(1))
+        batches = LaneBatches(lanes, self.num_steps)
+        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
         loss = TableStreamLoss(
             self.network_,
             num_lanes=len(lanes.tokens),

@@ -83,6 +83,7 @@ class TextModel(Persistent, BaseEstimator, ABC):
         log: Path | None,
     ) -> None:
         """Train `objective`, which holds `network_`; with `patience`, go back to the best epoch by (measure, mode)."""
+        from gossamer.training.devices import process_count
         from gossamer.training.loop import fit as train
 
         step = gradient_step(
@@ -90,7 +91,7 @@ class TextModel(Persistent, BaseEstimator, ABC):
             loss,
             learning_rate=self.learning_rate,
             l1=self.l1,
-            num_updates=self.epochs * batches.count(1),
+            num_updates=self.epochs * batches.count(process_count()),
             pruning=pruning,
             random_state=self.random_state,
         )
