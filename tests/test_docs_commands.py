@@ -60,7 +60,7 @@ def check(words: list[str]) -> None:
         assert set(parse_settings(given.get("settings"))) <= set(arguments), f"{' '.join(words)}: no such setting"
     data = given.get("data")
     if isinstance(data, str) and not is_file(data) and ":" not in data:
-        assert data in data_sets.names(), f"{' '.join(words)}: {data} is not a data set"
+        assert data in data_sets.available(), f"{' '.join(words)}: {data} is not a data set"
     if name == "reproduce" and given["name"] is not None and not given["name"].endswith(".toml"):
         assert given["name"] in find_experiments(), f"{' '.join(words)}: no such experiment"
 
