@@ -30,8 +30,8 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_block_escapes(page):
-    # "python" is run, "console" parsed; any other spelling would be shown and never tried.
-    assert set(FENCE.findall(page.read_text())) <= {"python", "console"}
+    # "python" is run, "console" parsed, data are data; any other spelling would be shown and never tried.
+    assert set(FENCE.findall(page.read_text())) <= {"python", "console", "json", "toml", "text"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
