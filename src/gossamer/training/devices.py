@@ -71,25 +71,46 @@ def gather_from_all(value: T, fabric: Fabric) -> list[T]:
     return gathered
 
 
-def prepare_for_processes(module: nn.Module, fabric: Fabric) -> None:
+def prepare_for_processes(module: nn.Module, fabric: Fabric) -> list[nn.Parameter]:
     """Make ready for DDP what it cannot carry: tensors of this process alone, and 16-bit integers.
 
     Names in a submodule's `own_tensors` are its parameters and buffers that differ between processes, such as some rows
-    of a table; they are left alone. Buffers of 16-bit integers, which gloo does not send, are sent once as wider ones.
+    of a table; they are left alone. Those in `row_sparse` are parameters with row-sparse gradients, which DDP expects
+    of `nn.Embedding` alone: they are returned, and the caller averages their gradients (`average_gradients`). Buffers
+    of 16-bit integers, which gloo does not send, are sent once as wider ones.
     """
     if fabric.world_size == 1:
-        return
-    own = {
-        (f"{prefix}.{name}" if prefix else name)
-        for prefix, part in module.named_modules()
-        for name in getattr(part, "own_tensors", ())
-    }
+        return []
+    own = _names_in(module, "own_tensors")
+    rows = _names_in(module, "row_sparse") - own
+    parameters = [parameter for name, parameter in module.named_parameters() if name in rows]
+    for parameter in parameters:
+        torch.distributed.broadcast(parameter.data, src=0)
     narrow = {name: buffer for name, buffer in module.named_buffers() if buffer.dtype == torch.int16}
     for buffer in (buffer for name, buffer in narrow.items() if name not in own):
         wide: Tensor = buffer.to(fabric.device, torch.int32)
         torch.distributed.broadcast(wide, src=0)
         buffer.copy_(wide)
     # DDP calls a tensor of the outermost module ".name" in one place and "name" in another.
-    ignored = [spelling for name in own | set(narrow) for spelling in (name, f".{name}")]
+    ignored = [spelling for name in own | rows | set(narrow) for spelling in (name, f".{name}")]
     wrapper: Any = nn.parallel.DistributedDataParallel
     wrapper._set_params_and_buffers_to_ignore_for_model(module, ignored)
+    return parameters
+
+
+def average_gradients(parameters: list[nn.Parameter], fabric: Fabric) -> None:
+    """Give every process the mean of all processes' gradients, rows that only some have touched included."""
+    for parameter in parameters:
+        if parameter.grad is not None:
+            gradient = parameter.grad.coalesce() if parameter.grad.is_sparse else parameter.grad
+            torch.distributed.all_reduce(gradient)
+            parameter.grad = gradient / fabric.world_size
+
+
+def _names_in(module: nn.Module, attribute: str) -> set[str]:
+    """Return the full names of the tensors that submodules list under `attribute`."""
+    return {
+        (f"{prefix}.{name}" if prefix else name)
+        for prefix, part in module.named_modules()
+        for name in getattr(part, attribute, ())
+    }

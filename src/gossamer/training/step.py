@@ -14,7 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from gossamer.core.checks import check_real
 from gossamer.core.randomness import RandomState, derive_seed, numpy_generator
 from gossamer.training.checkpoint import copy_state
-from gossamer.training.devices import prepare_for_processes
+from gossamer.training.devices import average_gradients, prepare_for_processes
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -85,7 +85,7 @@ class GradientStep:
         if self._fabric is not None:
             return
         self._fabric = fabric
-        prepare_for_processes(self.module, fabric)
+        self._row_sparse = prepare_for_processes(self.module, fabric)
         self._prepared_module, self._prepared_optimiser = fabric.setup(self.module, self.optimiser)
         self._generator = torch.Generator(device=fabric.device)
 
@@ -110,6 +110,7 @@ class GradientStep:
             if "loss" not in scalars:
                 raise ValueError(f"loss must return a scalar or a dict with 'loss', got {sorted(scalars)}")
             fabric.backward(scalars["loss"] * weight)
+        average_gradients(self._row_sparse, fabric)
         if self.clip_norm is not None:
             fabric.clip_gradients(
                 self._prepared_module,

@@ -43,6 +43,7 @@ class AnchorEmbedding(EmbeddingTable):
     """
 
     method = "ant"
+    row_sparse = ("values",)  # see `training.devices.prepare_for_processes`
     slots: Tensor
     exempt: Tensor | None
 
