@@ -24,9 +24,6 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (gossamer .*)$", re.MULTILINE)
 
-# Verbs that other branches bring: while one is not there, its lines are not looked at. Empty when all are merged.
-COMING = ("serve", "tune", "export")
-
 VERBS = typer.main.get_command(app)
 
 
@@ -67,8 +64,6 @@ def check(words: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_of_pages_exist(page: Path) -> None:
     for words in commands(page.read_text(encoding="utf-8")):
-        if words and words[0] in COMING and words[0] not in VERBS.commands:
-            continue
         check(words)
 
 
