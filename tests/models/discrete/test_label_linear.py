@@ -65,3 +65,14 @@ def test_rows_without_labels_are_left_out_of_softmax_with_a_warning(caplog: pyte
     assert model.weights_.shape == (4, 4)
     with pytest.raises(ValueError, match=r"labels must be there for loss='sparsemax', got 40 rows without any"):
         LinearLabelClassifier(loss="sparsemax").fit(inputs, np.zeros_like(labels))
+
+
+def test_softmax_finds_rows_with_many_labels() -> None:
+    # Forty of sixty labels are on in a row: an even share is 1/40, below the least threshold that others try.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 2))
+    labels = np.repeat((rows > 0).astype(int), 40, axis=1)
+    labels[:, -20:] = 0
+    has_labels = labels.sum(axis=1) > 0
+    model = LinearLabelClassifier(loss="softmax", penalty=0.01, num_folds=2).fit(rows[has_labels], labels[has_labels])
+    assert (model.predict(rows[has_labels]) == labels[has_labels]).mean() > 0.9

@@ -16,7 +16,7 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.search_space import Choice, SearchSpace
 from gossamer.core.sparsemax import sparsemax, sparsemax_loss
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
-from gossamer.models.discrete.label_thresholds import PER_LABEL, PER_MODEL, choose_thresholds
+from gossamer.models.discrete.label_thresholds import GRID, PER_LABEL, PER_MODEL, choose_thresholds, share_grid
 from gossamer.models.discrete.label_training import draw_folds
 from gossamer.persistence import JSON, check_array
 
@@ -154,7 +154,7 @@ class LinearLabelClassifier(LabelModel):
                 probs = self._link(scale * scores[penalty])
                 how = 0.0 if self._is_sparse else self.threshold
                 thresholds, value = choose_thresholds(
-                    probs, labels, self.max_active_, how=how, objective=self.objective
+                    probs, labels, self.max_active_, how=how, objective=self.objective, grid=self._grid(labels.shape[1])
                 )
                 if value > best:
                     best, self.thresholds_, self.scale_, self.penalty_ = value, thresholds, scale, penalty
@@ -169,6 +169,10 @@ class LinearLabelClassifier(LabelModel):
 
     def _scales(self) -> Sequence[float]:
         return SCALES if self._is_sparse else (1.0,)
+
+    def _grid(self, num_labels: int) -> Sequence[float]:
+        # Softmax divides one among all labels of a row: where there are many, none of them may reach the least of GRID.
+        return share_grid(num_labels) if self.loss == "softmax" else GRID
 
     def _link(self, scores: Scores) -> Scores:
         return LOSSES[self.loss](scores, np.full_like(scores, 1 / scores.shape[1]))[1]

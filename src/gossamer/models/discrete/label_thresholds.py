@@ -37,6 +37,16 @@ OBJECTIVES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 }
 
 
+def share_grid(num_labels: int) -> tuple[float, ...]:
+    """Return GRID, and below it multiples of half an even share: thresholds for probabilities that K labels divide.
+
+    >>> share_grid(30)[:4]
+    (0.016666666666666666, 0.03333333333333333, 0.05, 0.1)
+    """
+    half = 0.5 / num_labels
+    return (*(half * step for step in range(1, 2 * num_labels) if half * step < GRID[0] - 1e-9), *GRID)
+
+
 def switch_on(
     probs: Float[np.ndarray, "N K"], thresholds: Float[np.ndarray, " K"], max_active: int
 ) -> Bool[np.ndarray, "N K"]:
