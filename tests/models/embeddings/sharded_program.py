@@ -21,7 +21,6 @@ from gossamer.models.embeddings import (
     make_optimiser,
 )
 from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
-from gossamer.models.lowrank import CompressedClassifier
 from gossamer.models.spikeslab import SentenceVAE
 from gossamer.testing.right_answers import (
     burning_candles,
@@ -90,14 +89,6 @@ CASES = [
         "sentences",
         lambda b: SentenceVAE(latent_dim=4, embedding_dim=6, hidden_dim=8, max_length=8, batch_size=b, **SMALL),
         two_topics,
-        False,
-    ),
-    (
-        "low rank",
-        lambda b: CompressedClassifier(
-            params=0.7, macs=0.7, hidden_dims=[16], iterations=2, polish=1, search_rows=16, batch_size=b, epochs=2
-        ),
-        two_patterns,
         False,
     ),
     ("graph", lambda b: LightGCN(embedding_dim=4, batch_size=b, **SMALL), two_blocks, False),
