@@ -75,4 +75,5 @@ def test_softmax_finds_rows_with_many_labels() -> None:
     labels[:, -20:] = 0
     has_labels = labels.sum(axis=1) > 0
     model = LinearLabelClassifier(loss="softmax", penalty=0.01, num_folds=2).fit(rows[has_labels], labels[has_labels])
-    assert (model.predict(rows[has_labels]) == labels[has_labels]).mean() > 0.9
+    assert model.thresholds_.max() < 0.05
+    assert (model.predict(rows[has_labels]) == labels[has_labels]).mean() > 0.85
