@@ -1,5 +1,5 @@
 # Everything a stranger needs: a Python >= 3.11 on the PATH (or PYTHON=...), nothing else.
-#   make demo   set up, train four recommenders on data that ships with Python, write demo/report.html
+#   make demo   set up, train models of several families on data that ships with Python, write demo/report.html
 #   make test   set up, run the tests (slow ones included; `make test-fast` leaves them out)
 PYTHON ?= python3.11
 VENV   := .venv
@@ -21,6 +21,9 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(PIP) "torch==$$(sed -n 's/^torch==//p' constraints.txt)"
 	$(PIP) --editable .
 	touch $@
+$(VENV)/.serve: $(VENV)/.base
+	$(PIP) --editable '.[serve]'
+	touch $@
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) --editable '.[test]'
 	touch $@
@@ -38,7 +41,7 @@ $(VENV)/.release: $(VENV)/.base
 	$(PIP) --editable '.[release]'
 	touch $@
 
-demo: $(VENV)/.base ## train and compare recommenders on built-in data, write demo/report.html
+demo: $(VENV)/.serve ## train, compare and compress models of built-in data, write demo/report.html, open the explorer
 	$(BIN)/gossamer demo --out demo
 
 # Two processes, because most of the time goes into property tests that use one core each.
