@@ -46,6 +46,7 @@ def test_patience_ends_training():
     assert len(model.history_["epochs"]) < 60
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     train = two_patterns().train
     arguments = {**SMALL, "epochs": 4, "temperature_schedule": "annealed", "gradient": "gumbel-straight-through"}

@@ -47,7 +47,7 @@ class ALS(ItemRanker):
             "regularization": Real(0.0001, 1, log=True),
         },
     )
-    _gram: np.ndarray | None = None  # of the items' factors, once they stand still
+    gram_: np.ndarray | None = None  # of the items' factors, once they stand still
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ALS(ItemRanker):
 
         def validate() -> dict[str, float]:
             assert validation is not None
-            self._gram = None
+            self.gram_ = None
             return self.evaluate(validation)
 
         history = train(
@@ -116,7 +116,7 @@ class ALS(ItemRanker):
             log=log,
             description="ALS",
         )
-        self._gram = None
+        self.gram_ = None
         self.history_: JSON = history.as_dict()
         return self
 
@@ -137,10 +137,10 @@ class ALS(ItemRanker):
         matrix = values_of(history.aligned_to(self.items_), self.weighted, "history")
         penalty = frequency_penalty(matrix, self.unobserved_weight, self.regularization, self.reg_exponent)
         factors = np.zeros((len(history), self.item_factors_.shape[1]), dtype=np.float32)
-        if self._gram is None:  # made once: for a single user it would be nearly all of the work
+        if self.gram_ is None:  # made once: for a single user it would be nearly all of the work
             with blas_on_one_thread():
-                self._gram = self.item_factors_.T @ self.item_factors_
-        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, FOLD_IN_STEPS, factors, self._gram)
+                self.gram_ = self.item_factors_.T @ self.item_factors_
+        improve_rows(matrix, self.item_factors_, penalty, self.unobserved_weight, FOLD_IN_STEPS, factors, self.gram_)
         return factors
 
     def _rank(self, history: Interactions, n: int, seen: sparse.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
@@ -192,5 +192,5 @@ class ALS(ItemRanker):
         self._check_arguments()
         shape = (len(self.items_), self.num_factors)
         self.item_factors_ = check_array(arrays, "item_factors", np.float32, shape)
-        self._gram = None
+        self.gram_ = None
         self.history_ = metadata["history"]
