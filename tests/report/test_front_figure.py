@@ -14,4 +14,6 @@ def test_the_front_says_what_it_shows(read_page):
 
 
 def test_one_size_is_drawn_too(read_page):
-    read_page(draw_front("ndcg@100", [(100, 0.5), (100, 0.4)], [(100, 0.5)]).svg)
+    drawing = draw_front("ndcg@100", [(100, 0.5), (100, 0.4)], [(100, 0.5)])
+    read_page(drawing.svg)
+    assert drawing.svg.count("<circle") >= 2 or drawing.svg.count("<path") >= 2

@@ -123,15 +123,18 @@ class ShardedAnchorEmbedding(AnchorEmbedding):
 
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         """Refuse: scores of all ids need all rows."""
-        raise NotImplementedError("a divided table has no logits; train with sampled ids, or take whole()")
+        del hidden
+        raise ValueError("a divided table has no logits; train with sampled ids, or take whole()")
 
     def grow(self, n: int, **options: Any) -> None:
         """Refuse: rows are added to the undivided table."""
-        raise NotImplementedError("a divided table does not grow; grow whole() and divide it anew")
+        del n, options
+        raise ValueError("a divided table does not grow; grow whole() and divide it anew")
 
     def set_exempt(self, related: csr_array) -> None:
         """Refuse: relations are known of the undivided table."""
-        raise NotImplementedError("a divided table has no relations; use AnchorEmbedding")
+        del related
+        raise ValueError("a divided table has no relations; use AnchorEmbedding")
 
     def finish(self) -> None:
         """Forget the optimiser; `whole()` leaves out what no row uses."""
