@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import pkgutil
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jaxtyping
@@ -93,3 +94,26 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Return a folder that a function has filled: by the first of pytest's processes that asks, for all of them.
+
+    A module's fixture is made by every process that runs one of its tests; two of them starting torchrun at once, with
+    nothing compiled yet, took longer than a test may.
+    """
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+
+    def make(name: str, fill: Callable[[Path], None]) -> Path:
+        folder = root / name
+        with open(root / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "is-made").exists():
+                folder.mkdir(exist_ok=True)
+                fill(folder)
+                (folder / "is-made").touch()
+        return folder
+
+    return make

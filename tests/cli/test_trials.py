@@ -31,6 +31,14 @@ def test_every_end_of_a_trial_has_its_line(capsys) -> None:
     ]
 
 
+def test_a_setting_called_bytes_does_not_hide_the_size(capsys) -> None:
+    front = [{**FOUND["front"][0], "settings": {"bytes": 0.25}}]
+    print_findings(Path("study"), {**FOUND, "front": front})
+    written = capsys.readouterr().out
+    assert "4,000" in written
+    assert "0.25" in written
+
+
 def test_findings_end_with_the_next_step(capsys, tmp_path: Path) -> None:
     print_findings(Path("study"), FOUND)
     written = capsys.readouterr().out

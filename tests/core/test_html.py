@@ -36,6 +36,12 @@ def test_numbers_stand_to_the_right_and_a_header_can_be_left_out() -> None:
     assert not list(read(html_facts("x", {"a": 1})).iter("th"))
 
 
+def test_the_total_is_there_however_long_the_table_is() -> None:
+    for count in (0, 45):
+        cells = [cell.text for cell in read(html_table([{"n": 1}] * count, total={"n": count})).iter("td")]
+        assert cells[-1] == str(count)
+
+
 def test_long_tables_and_long_names_are_cut() -> None:
     shown = read(html_table([{"name": "x" * 1000}] * 45))
     assert len(list(shown.iter("td"))) == 20

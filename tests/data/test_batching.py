@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.data.batching import Batches
+from gossamer.data.batching import Batches, ShareBatches
 
 
 def rows_of(batches: Batches, epoch: int, **place: int) -> list[tuple[list[int], float]]:
@@ -87,3 +87,39 @@ def test_wrong_place():
         next(whole(4, 2).epoch(0, rank=2, world_size=2))
     with pytest.raises(ValueError, match="random_state must be"):
         whole(4, 2, random_state=-1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shares=st.lists(st.integers(1, 40), min_size=1, max_size=4), batch_size=st.integers(1, 9), epoch=st.integers(0, 3)
+)
+def test_processes_go_once_through_their_own_shares_in_the_same_number_of_batches(shares, batch_size, epoch):
+    world_size = len(shares)
+    batches = ShareBatches(lambda rows: rows, shares, batch_size)
+    assert batches.count(world_size) == whole(sum(shares), batch_size).count(world_size)
+    of_process = [rows_of(batches, epoch, rank=rank, world_size=world_size) for rank in range(world_size)]
+    for share, made in zip(shares, of_process, strict=True):
+        assert len(made) == batches.count(world_size)
+        assert sorted(row for rows, weight in made if weight for row in rows) == list(range(share))
+        sizes = [len(rows) if weight else 0 for rows, weight in made]
+        assert max(sizes) - min(sizes) <= 1
+    for index, together in enumerate(zip(*of_process, strict=True)):
+        num_rows = sum(len(rows) for rows, weight in together if weight)
+        assert num_rows == batches.num_rows(index, world_size) > 0
+        assert [weight for _, weight in together] == pytest.approx(
+            [(len(rows) if weight else 0) * world_size / num_rows for rows, weight in together]
+        )
+
+
+def test_an_epoch_of_shares_can_be_entered_anywhere():
+    batches = ShareBatches(lambda rows: rows, [9, 5], 2)
+    assert rows_of(batches, 1, rank=1, world_size=2)[2:] == rows_of(batches, 1, rank=1, world_size=2, start=2)
+    assert rows_of(batches, 1, rank=1, world_size=2) != rows_of(batches, 2, rank=1, world_size=2)
+    assert batches.description() != ShareBatches(lambda rows: rows, [8, 6], 2).description()
+
+
+def test_mistakes_about_shares():
+    with pytest.raises(ValueError, match=r"at least one example for every process, got \[3, 0\]"):
+        ShareBatches(lambda rows: rows, [3, 0], 2)
+    with pytest.raises(ValueError, match="world_size must be"):
+        rows_of(ShareBatches(lambda rows: rows, [3, 1], 2), 0)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gossamer.models.counts import CDAE, CountVAE
+from gossamer.models.discrete import SparseDiscreteVAE
+from gossamer.models.discrete.rows import Rows
 from gossamer.models.linear import EASE
 from gossamer.models.lowrank import Budget
-from gossamer.runner.compressing_estimators import can_be_compressed, compress_estimator
+from gossamer.runner.compressing_estimators import ROWS_AT_ONCE, can_be_compressed, compress_estimator
 from gossamer.testing.right_answers import two_blocks, two_themes
 
 BUDGET = Budget(params=0.9)
@@ -39,6 +42,18 @@ def test_layers_by_name_and_search(autoencoder):
     assert np.isfinite(small.recommend(data, 3).scores).all()
     with pytest.raises(ValueError, match="keep must match a layer"):
         compress_estimator(autoencoder, data, BUDGET, keep=["head"])
+
+
+def test_rows_of_codes_are_made_dense_a_few_at_a_time(monkeypatch):
+    rows = sparse.csr_array((np.random.default_rng(0).random((2000, 30)) < 0.2).astype(np.float32))
+    model = SparseDiscreteVAE(observation="counts", num_features=6, max_active=2, encoder_dims=[8], epochs=1)
+    model.fit(rows)
+    sizes = []
+    take = Rows.take
+    monkeypatch.setattr(Rows, "take", lambda self, chosen: sizes.append(len(self)) or take(self, chosen))
+    _, report = compress_estimator(model, rows, BUDGET)
+    assert report.share("params") <= 0.9
+    assert max(sizes) <= ROWS_AT_ONCE
 
 
 def test_refusals(autoencoder):

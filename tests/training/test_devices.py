@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gossamer.training import make_fabric
-from gossamer.training.devices import gather_from_all, prepare_for_processes, process_count
+from gossamer.training.devices import gather_from_all, prepare_for_processes
 
 
 def test_one_process_on_the_cpu():
@@ -31,10 +31,3 @@ def test_a_process_that_is_alone_gathers_its_own_value_and_prepares_nothing():
     assert gather_from_all("mine", fabric) == ["mine"]
     prepare_for_processes(module, fabric)
     assert not hasattr(module, "_ddp_params_and_buffers_to_ignore")
-
-
-def test_the_number_of_processes_is_that_of_torchrun(monkeypatch):
-    assert process_count() == 1
-    monkeypatch.setattr(torch.distributed, "is_torchelastic_launched", lambda: True)
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    assert process_count() == 3

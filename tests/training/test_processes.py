@@ -20,16 +20,21 @@ sys.path.insert(0, str(Path(__file__).parent))  # tests are no package
 import processes_program
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory) -> tuple[Path, Path]:
-    one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
-    processes_program.train_all(make_fabric("cpu"), 6, one)
+def train_in_one_and_in_two(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir(exist_ok=True)
+    processes_program.train_all(make_fabric("cpu"), 6, folder / "one")
     torchrun = [sys.executable, "-W", "error", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*torchrun, processes_program.__file__, str(two), "3"]
+    command = [*torchrun, processes_program.__file__, str(folder / "two"), "3"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stderr
-    return one, two
+
+
+@pytest.fixture(scope="module")
+def folders(made_once) -> tuple[Path, Path]:
+    folder = made_once("processes", train_in_one_and_in_two)
+    return folder / "one", folder / "two"
 
 
 @pytest.mark.parametrize("case", ["dense13", "dense11", "sparse"])

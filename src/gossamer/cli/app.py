@@ -25,6 +25,7 @@ from gossamer.cli import (
     tune,
     version,
 )
+from gossamer.cli.several import check_verb, last_word, only_the_first_speaks
 
 app = typer.Typer(
     name="gossamer",
@@ -47,11 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 a mistake of the user's, 130 interrupted, 1 a bug of ours."""
     debug = os.environ.get("GOSSAMER_DEBUG", "") not in ("", "0")
     logging.basicConfig(level=logging.INFO if debug else logging.WARNING, format="%(levelname)s: %(message)s")
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         from gossamer.core.progress import show_progress
 
-        with show_progress(sys.stderr.isatty()):
-            app(args=None if arguments is None else list(arguments), prog_name="gossamer")
+        check_verb(words)
+        with show_progress(sys.stderr.isatty()), only_the_first_speaks():
+            app(args=words, prog_name="gossamer")
     except SystemExit as done:
         if done.code == INTERRUPTED:  # typer's own answer to a KeyboardInterrupt inside a verb
             _say("interrupted")
@@ -71,4 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _say(sentence: str) -> None:
-    print(f"gossamer: {sentence}", file=sys.stderr)
+    word = last_word(sentence)
+    if word is not None:
+        print(f"gossamer: {word}", file=sys.stderr)

@@ -56,17 +56,21 @@ def run(
     from gossamer.cli.printing import print_line, print_metrics
     from gossamer.runner.estimators import make_estimator
     from gossamer.runner.outcome import fit_and_judge
-    from gossamer.runner.provenance import open_for
+    from gossamer.runner.provenance import open_together
     from gossamer.runner.specs import DataSpec
+    from gossamer.runner.together import joined
 
     chosen = parse_settings(settings)
     make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
     source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
-    origin, parts = open_for(model, source, split, seed)
-    run_of = {**origin.as_json(), "settings": chosen, "seed": seed, "device": device}
-    with resumable(out, run_of) as checkpoint:
-        outcome = fit_and_judge(model, parts, settings=chosen, seed=seed, device=device, checkpoint=checkpoint)
-        metrics = {} if outcome.measured is None else outcome.measured.values
-        outcome.estimator.save(out, provenance=origin.as_json(), metrics=metrics)
+    with joined(device) as processes:
+        origin, parts = open_together(model, source, split, seed)
+        run_of = {**origin.as_json(), "settings": chosen, "seed": seed, "device": device}
+        with resumable(out, run_of) as checkpoint:
+            outcome = fit_and_judge(model, parts, settings=chosen, seed=seed, device=device, checkpoint=checkpoint)
+            metrics = {} if outcome.measured is None else outcome.measured.values
+            if processes.is_first:
+                outcome.estimator.save(out, provenance=origin.as_json(), metrics=metrics)
+            processes.wait()
     print_metrics(model, metrics, outcome.seconds)
     print_line(f"saved to {out}; look at it with: gossamer inspect {out}")

@@ -15,7 +15,7 @@ Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossam
 Split = Annotated[
     str | None,
     typer.Option(
-        help="users, random, items, user-time or global-time; rows or given for documents; none. By default what suits."
+        help="users, user-ids, random, items, user-time, global-time; rows, given; none. By default what suits."
     ),
 ]
 Columns = Annotated[

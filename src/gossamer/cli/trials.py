@@ -24,7 +24,7 @@ def print_trial(trial: Trial) -> None:
 def print_findings(folder: Path, found: Mapping[str, Any]) -> None:
     """Print the front of quality against bytes, the best settings, and what to do with them."""
     rows = [
-        {"trial": trial["number"], found["metric"]: trial["value"], "bytes": trial["bytes"], **trial["settings"]}
+        {"trial": trial["number"], found["metric"]: trial["value"], "bytes stored": trial["bytes"], **trial["settings"]}
         for trial in found["front"]
     ]
     states = [trial["state"] for trial in found["trials"]]

@@ -12,13 +12,22 @@ _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 _CELL = "padding: 0.2em 0.8em 0.2em 0; vertical-align: top; background: none; color: inherit;"
 
 
-def html_table(rows: Sequence[Mapping[str, Any]], *, title: str = "", note: str = "", has_header: bool = True) -> str:
+def html_table(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    title: str = "",
+    note: str = "",
+    has_header: bool = True,
+    total: Mapping[str, Any] | None = None,
+) -> str:
     """Return rows of equal keys as a `<table>`; numbers to the right, only the first rows, names and values cut.
+
+    `total` is one more row, which is there however many there are.
 
     >>> "&lt;b&gt;" in html_table([{"model": "<b>", "recall": 0.5}])
     True
     """
-    columns = list(rows[0]) if rows else []
+    columns = list(rows[0] if rows else total or {})
     is_number = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
     parts = ['<table style="border-collapse: collapse; margin: 0.4em 0; color: inherit;">']
     if title:
@@ -27,7 +36,7 @@ def html_table(rows: Sequence[Mapping[str, Any]], *, title: str = "", note: str 
         cells = "".join(f'<th scope="col" style="{_style(is_number[name])}">{_safe(name)}</th>' for name in columns)
         parts.append(f'<thead><tr style="border-bottom: {_LINE};">{cells}</tr></thead>')
     parts.append("<tbody>")
-    for row in rows[:MAX_ROWS]:
+    for row in [*rows[:MAX_ROWS], *([] if total is None else [total])]:
         cells = "".join(f'<td style="{_style(is_number[name])}">{_safe(_text(row.get(name)))}</td>' for name in columns)
         parts.append(f'<tr style="background: none;">{cells}</tr>')
     parts.append("</tbody></table>")

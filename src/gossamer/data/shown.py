@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from gossamer.core.html import html_facts, html_table
@@ -9,12 +10,12 @@ from gossamer.core.html import html_facts, html_table
 NUM_ROWS, NUM_PARTS = 3, 8
 
 
-class Shown:
+class Shown(ABC):
     """Mix-in for containers that can `describe` themselves; `_first_rows` may give a few rows to look at."""
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the numbers a person wants to see first."""
-        raise NotImplementedError
 
     def _first_rows(self) -> list[dict[str, Any]]:
         return []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
+from scipy import sparse
 from torch import Tensor, nn
 
 from gossamer.core.randomness import numpy_generator, torch_generator
@@ -19,6 +20,7 @@ from gossamer.models.counts.autoencoder import DenoisingAutoencoder
 from gossamer.models.counts.batch import take_batch
 from gossamer.models.counts.network import CountNetwork
 from gossamer.models.discrete.module import DiscreteNetwork
+from gossamer.models.discrete.rows import Rows
 from gossamer.models.lowrank import Budget, CompressionReport, SearchSettings, compress
 from gossamer.models.markov.neural.arguments import unrolled_of
 from gossamer.models.markov.neural.em_layer import observe
@@ -62,7 +64,7 @@ def compress_estimator(
         )
     describe = next(found for kind, found in ANSWERS.items() if isinstance(network, kind))
     whole = _Answering(network, describe(estimator, data))
-    rows = _some_rows(len(data), random_state)
+    rows = _some_rows(data.shape[0] if sparse.issparse(data) else len(data), random_state)
     with torch.no_grad():
         batches = [(part, whole(part)) for part in rows]
     small = compress(
@@ -127,10 +129,12 @@ def _of_counts(estimator: Any, data: Any) -> Answer:
 
 def _of_codes(estimator: Any, data: Any) -> Answer:
     """What the encoder says, and what the decoder makes of the likeliest code."""
-    x = torch.cat(list(estimator._blocks(estimator._read(data))))
+    observed = estimator._read(data)
 
     def answer(network: Any, rows: Tensor) -> Tensor:
-        encoded = network.encode(x[rows])
+        # Only these rows become dense: all training data would not fit.
+        x = torch.cat(list(estimator._blocks(Rows(observed.values[rows.numpy()]))))
+        encoded = network.encode(x)
         return torch.cat([encoded, network.decoder(network.latent.likeliest(encoded))], dim=1)
 
     return answer

@@ -161,9 +161,7 @@ def save_models(told: Sequence[Told], folder: Path) -> list[Path]:
         for outcome in one.outcomes:
             path = folder / outcome.model
             metrics = {} if outcome.measured is None else outcome.measured.values
-            origin = Origin(
-                outcome.model.removesuffix("-half"), one.origin.data, one.origin.split, one.origin.fingerprint
-            )
+            origin = Origin(outcome.model.removesuffix(HALF), one.origin.data, one.origin.split, one.origin.fingerprint)
             outcome.estimator.save(path, provenance=origin.as_json(), metrics=metrics)
             saved.append(path)
     return saved

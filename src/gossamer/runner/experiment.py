@@ -73,13 +73,20 @@ class Experiment:
 def read_experiment(path: Path) -> Experiment:
     """Parse and check an experiment file; whatever is wrong is said in one sentence that begins with the file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return parse_experiment(path.read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def parse_experiment(text: str, path: Path) -> Experiment:
+    """Return what `read_experiment` would, if `text` were in the file `path`."""
+    try:
         first_line = text.split("\n", 1)[0]
         command = f"# gossamer reproduce {path.stem}"
         if first_line.strip() != command:
             raise ValueError(f"the first line must be the command that runs it, {command!r}, got {first_line!r}")
         return _experiment(tomllib.loads(text), path)
-    except ValueError as error:  # tomllib's errors and wrong UTF-8 are ValueErrors, too
+    except ValueError as error:  # tomllib's errors are ValueErrors, too
         raise ValueError(f"{path}: {error}") from error
 
 

@@ -17,6 +17,7 @@ from gossamer.metrics.pairs import PAIR_METRICS
 from gossamer.persistence.stored_size import stored_size as stored_size
 from gossamer.runner.checkpoints import takes_checkpoint
 from gossamer.runner.community_findings import COMMUNITY_METRICS, community_metrics
+from gossamer.runner.directory import SharedSplit
 from gossamer.runner.pair_judging import pair_metrics, ranking_of
 from gossamer.runner.source import Division
 
@@ -32,7 +33,7 @@ class Measured:
     ranking: RankingScores | None = None
 
 
-def fit(estimator: Any, split: Division, checkpoint: Path | None = None) -> float:
+def fit(estimator: Any, split: Division | SharedSplit, checkpoint: Path | None = None) -> float:
     """Fit on the training part, with the validation part for what the model itself chooses; return the seconds.
 
     A model that can be interrupted writes its `checkpoint`, and goes on from one that is there.

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gossamer.core.processes import process_rank
+from gossamer.data.share import Share
 from gossamer.persistence import read_artifact
+from gossamer.runner.directory import SharedSplit
 from gossamer.runner.estimators import make_estimator
 from gossamer.runner.measure import Measured, fit, measure, num_held_out
 from gossamer.runner.provenance import read_origin
@@ -28,7 +31,7 @@ class Outcome:
 
 def fit_and_judge(
     model: str,
-    split: Division,
+    split: Division | SharedSplit,
     *,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -36,10 +39,14 @@ def fit_and_judge(
     metrics: Sequence[str] | None = None,
     checkpoint: Path | None = None,
 ) -> Outcome:
-    """Fit a model of the catalogue on a split's training part and judge it on the test part."""
+    """Fit a model of the catalogue on a split's training part and judge it on the test part.
+
+    Of several processes the first judges, or all do where each has a share of the test part.
+    """
     estimator = make_estimator(model, settings or {}, seed=seed, device=device)
     seconds = fit(estimator, split, checkpoint)
-    return Outcome(model, estimator, seconds, judge(estimator, split.test, metrics))
+    judges = process_rank() == 0 or isinstance(split.test, Share)
+    return Outcome(model, estimator, seconds, judge(estimator, split.test, metrics) if judges else None)
 
 
 def is_artifact(name: str) -> bool:
@@ -77,6 +84,12 @@ def judge_models(
 
 def judge(estimator: Any, held_out: Any, metrics: Sequence[str] | None = None) -> Measured | None:
     """Measure a fitted model by the metrics named, or by those that suit it; None where nothing was held out."""
+    if isinstance(held_out, Share):
+        from gossamer.training.sharing import Sharing
+
+        own = judge(estimator, held_out.rows, metrics)
+        means = Sharing(is_divided=True).mean(None if own is None else own.values, len(held_out.rows))
+        return Measured(means, {}) if means else None
     if num_held_out(held_out) == 0:
         return None
     return measure(estimator, held_out, default_metrics(estimator) if metrics is None else metrics)

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gossamer.core.processes import process_count
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.tables.opening import open_table
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.runner.directory import SHARED_SPLITS, SharedSplit, is_directory, read_share, split_share
 from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
-from gossamer.runner.tasks import check_container, data_for, default_split
+from gossamer.runner.tasks import check_container, data_for, default_split, takes_shares
 from gossamer.runner.terms import over_terms
 
 logger = logging.getLogger(__name__)
@@ -43,10 +45,32 @@ class Origin:
 def open_for(model: str, data: DataSpec, kind: str | None = None, seed: int = 0) -> tuple[Origin, Division]:
     """Open data for a model that is to be fitted, and divide them by the split of that kind, or as suits the model."""
     source = data_for([model], data)
-    division = default_split([model], seed, data.name) if kind is None else SplitSpec(kind, seed=seed)
+    division = _division(model, data, kind, seed)
     opened = open_data(source, division)
     check_container(model, opened, data.name)
     return Origin(model, source, division, opened.fingerprint()), make_split(opened, division)
+
+
+def open_together(
+    model: str, data: DataSpec, kind: str | None = None, seed: int = 0
+) -> tuple[Origin, Division | SharedSplit]:
+    """Open data as `open_for` does, or this process's share of them.
+
+    Several processes divide a directory among them where the model takes shares and the split needs nobody else's
+    users; no process then sees what a fingerprint would be of.
+    """
+    division = _division(model, data, kind, seed)
+    is_shared = process_count() > 1 and is_directory(data.name) and division.kind in SHARED_SPLITS
+    if not (is_shared and takes_shares(model)):
+        return open_for(model, data, kind, seed)
+    source = data_for([model], data)
+    share = read_share(source)
+    check_container(model, share, data.name)
+    return Origin(model, source, division, None), split_share(share, division, seed)
+
+
+def _division(model: str, data: DataSpec, kind: str | None, seed: int) -> SplitSpec:
+    return default_split([model], seed, data.name) if kind is None else SplitSpec(kind, seed=seed)
 
 
 def read_origin(config: Mapping[str, Any]) -> Origin:

@@ -31,16 +31,18 @@ from gossamer.data.splits import (
     split_global_time,
     split_items,
     split_random,
+    split_user_ids,
     split_user_time,
     split_users,
     split_users_fold,
 )
 from gossamer.data.splits.documents import find_repeats
+from gossamer.runner.directory import is_directory, read_directory
 from gossamer.runner.specs import DataSpec, SplitSpec, check_keys
 
 Division: TypeAlias = Split | Parts  # interactions held out of users, or documents in parts
 
-FILE_FORMS = {  # what a file can be read as
+FILE_FORMS: dict[type, str] = {  # what a file can be read as
     Interactions: "interactions",
     Sentences: "sentences",
     Counts: "counts",
@@ -53,6 +55,7 @@ _SEEDED: dict[str, Callable[..., Split]] = {
     "users": split_users,
     "random": split_random,
     "items": split_items,
+    "user-ids": split_user_ids,
     "user-time": split_user_time,
 }
 
@@ -67,7 +70,7 @@ def is_file(name: str) -> bool:
 
 
 def open_data(spec: DataSpec, split: SplitSpec | None = None) -> Any:
-    """Load a data set by name, or read a file, and keep what the spec says of it.
+    """Load a data set by name, or read a file or a directory, and keep what the spec says of it.
 
     For the split "given" the answer is `Parts`: training, test and, where it is published, validation documents.
     """
@@ -121,6 +124,8 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
 
 
 def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences | LabelledArrays:
+    if is_directory(spec.name):
+        return read_directory(spec)
     options = dict(spec.options)
     usual = "counts" if has_nameless_columns(spec.name) else "interactions"
     form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())

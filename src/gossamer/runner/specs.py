@@ -16,6 +16,7 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "users": ("num_valid", "num_test", "fold_in"),
     "random": ("fractions",),
     "items": ("valid_share", "test_share"),
+    "user-ids": ("valid_share", "test_share", "fold_in"),
     "user-time": ("fractions",),
     "user-folds": ("num_folds", "num_valid", "fold_in"),
     "global-time": ("fractions", "cutoffs"),

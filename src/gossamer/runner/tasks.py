@@ -10,6 +10,8 @@ from typing import Any
 from gossamer import datasets
 from gossamer.data import Counts, Interactions, LabelledArrays, Sentences, Sequences
 from gossamer.data.parts import Parts
+from gossamer.data.share import Share
+from gossamer.runner.directory import is_directory
 from gossamer.runner.estimators import find_class
 from gossamer.runner.source import FILE_FORMS, is_file
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -29,12 +31,23 @@ def container_of(estimator: Any) -> type:
 
 def check_container(model: str, data: Any, name: str) -> None:
     """Refuse data of another kind than the model is fitted on, before anybody tries to divide them."""
-    kind = type(data.train if isinstance(data, Parts) else data)
+    held = data.rows if isinstance(data, Share) else data
+    kind = type(held.train if isinstance(held, Parts) else held)
     wanted = _containers_of(find_class(model))
     if kind in CONTAINERS and kind not in wanted:
         raise ValueError(
             f"data must be {' or '.join(cls.__name__ for cls in wanted)} for {model}, got {kind.__name__} from {name!r}"
         )
+
+
+def takes_shares(model: str) -> bool:
+    """Say whether a model learns from rows that processes have divided among them: whether its `fit` takes a `Share`.
+
+    >>> takes_shares("mult-vae"), takes_shares("ease")
+    (True, False)
+    """
+    hint = typing.get_type_hints(find_class(model).fit)["data"]  # type: ignore[attr-defined]
+    return any(typing.get_origin(kind) is Share for kind in typing.get_args(hint))
 
 
 def _containers_of(estimator: Any) -> list[type]:
@@ -66,8 +79,8 @@ def default_metrics(estimator: Any) -> tuple[str, ...] | None:
 def default_split(models: Sequence[str], seed: int, data: str | None = None) -> SplitSpec:
     """Return the split these models are judged by on the data called `data`.
 
-    Recommenders are judged on held-out users, predictors on held-out ratings, and what reads documents on the test part
-    of data that have one, else on a tenth of the rows.
+    Recommenders are judged on held-out users (of a directory those that their ids choose), predictors on held-out
+    ratings, and what reads documents on the test part of data that have one, else on a tenth of the rows.
     """
     tasks = {model: task_of(find_class(model)) for model in models}
     first, *others = dict.fromkeys(tasks.values())
@@ -75,7 +88,9 @@ def default_split(models: Sequence[str], seed: int, data: str | None = None) -> 
         named = [f"{model} to {task}" for model, task in tasks.items()]
         raise ValueError(f"models must all be for the same, got {', '.join(named)}")
     if first in ("recommend items", "predict ratings"):
-        return SplitSpec("users" if first == "recommend items" else "random", seed=seed)
+        if first == "predict ratings":
+            return SplitSpec("random", seed=seed)
+        return SplitSpec("user-ids" if data is not None and is_directory(data) else "users", seed=seed)
     has_parts = data is not None and not is_file(data) and "train" in datasets.find(data).parts
     return SplitSpec("given" if has_parts else "rows", seed=seed)
 
@@ -87,6 +102,6 @@ def data_for(models: Sequence[str], spec: DataSpec) -> DataSpec:
         form: str | None = FILE_FORMS[container]
     else:
         has_forms = "form" in datasets.find(spec.name).options()
-        form = {Sentences: "sentences", Counts: "counts"}.get(container) if has_forms else None
+        form = FILE_FORMS[container] if has_forms and container in (Sentences, Counts) else None
     # Interactions are what a file is when nothing is said.
     return spec if form in (None, "interactions") else replace(spec, options={"form": form, **spec.options})

@@ -9,22 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_choice, check_int
+from gossamer.core.processes import process_count as process_count
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 T = TypeVar("T")
-
-
-def process_count() -> int:
-    """Return how many processes share the work: those that torchrun started, or this one.
-
-    A schedule over all updates of a training is counted with it, `epochs * batches.count(process_count())`.
-
-    >>> process_count()
-    1
-    """
-    return int(os.environ["WORLD_SIZE"]) if torch.distributed.is_torchelastic_launched() else 1
 
 
 def make_fabric(device: str = "cpu", precision: str = "32-true", num_processes: int | None = None) -> Fabric:
@@ -105,6 +95,25 @@ def average_gradients(parameters: list[nn.Parameter], fabric: Fabric) -> None:
             gradient = parameter.grad.coalesce() if parameter.grad.is_sparse else parameter.grad
             torch.distributed.all_reduce(gradient)
             parameter.grad = gradient / fabric.world_size
+
+
+def running_statistics(module: nn.Module) -> list[Tensor]:
+    """Return the running means and variances of the batch norms in a network."""
+    norms = [part for part in module.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
+    found = [statistic for norm in norms for statistic in (norm.running_mean, norm.running_var)]
+    return [statistic for statistic in found if statistic is not None]
+
+
+def average_statistics(statistics: list[Tensor], weight: float, fabric: Fabric) -> None:
+    """Give every process the mean of what all processes' batches made of running statistics, by their `weight`.
+
+    DDP averages gradients, not buffers: it overwrites those of all processes with those of process 0 when the next
+    batch comes, so that after the last batch each process would keep its own.
+    """
+    if fabric.world_size > 1:
+        for statistic in statistics:
+            statistic.mul_(weight / fabric.world_size)
+            torch.distributed.all_reduce(statistic)
 
 
 def _names_in(module: nn.Module, attribute: str) -> set[str]:

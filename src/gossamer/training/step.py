@@ -14,7 +14,12 @@ from torch.optim.lr_scheduler import LRScheduler
 from gossamer.core.checks import check_real
 from gossamer.core.randomness import RandomState, derive_seed, numpy_generator
 from gossamer.training.checkpoint import copy_state
-from gossamer.training.devices import average_gradients, prepare_for_processes
+from gossamer.training.devices import (
+    average_gradients,
+    average_statistics,
+    prepare_for_processes,
+    running_statistics,
+)
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -57,6 +62,9 @@ class GradientStep:
     All randomness of update t on process r comes from (random_state, t, r): `generator` is seeded with it, and so is
     torch's global generator (which `nn.Dropout` uses) during the update only; the caller's state of it comes back
     afterwards. Hence there is no generator state to save, and none that could differ after a resume.
+
+    A `loss` that calls `module` and not its argument says `calls_prepared=False`: DDP then hears of no update, and
+    gradients are averaged over processes when all of them are there.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class GradientStep:
         scheduler: LRScheduler | None = None,
         clip_norm: float | None = None,
         random_state: RandomState = 0,
+        calls_prepared: bool = True,
     ) -> None:
         if clip_norm is not None:
             check_real("clip_norm", clip_norm, above=0)
@@ -76,6 +85,7 @@ class GradientStep:
         self.optimiser = optimiser
         self.scheduler = scheduler
         self.clip_norm = clip_norm
+        self.calls_prepared = calls_prepared
         self.num_updates = 0
         self._seed = int(numpy_generator(random_state).integers(2**63))
         self._fabric: Fabric | None = None
@@ -85,8 +95,11 @@ class GradientStep:
         if self._fabric is not None:
             return
         self._fabric = fabric
-        self._row_sparse = prepare_for_processes(self.module, fabric)
+        self._averaged = prepare_for_processes(self.module, fabric)
+        if not self.calls_prepared and fabric.world_size > 1:
+            self._averaged = list(self.module.parameters())
         self._prepared_module, self._prepared_optimiser = fabric.setup(self.module, self.optimiser)
+        self._statistics = running_statistics(self.module)
         self._generator = torch.Generator(device=fabric.device)
 
     @property
@@ -110,7 +123,8 @@ class GradientStep:
             if "loss" not in scalars:
                 raise ValueError(f"loss must return a scalar or a dict with 'loss', got {sorted(scalars)}")
             fabric.backward(scalars["loss"] * weight)
-        average_gradients(self._row_sparse, fabric)
+        average_gradients(self._averaged, fabric)
+        average_statistics(self._statistics, weight, fabric)
         if self.clip_norm is not None:
             fabric.clip_gradients(
                 self._prepared_module,

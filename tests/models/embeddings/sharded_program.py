@@ -10,23 +10,27 @@ import torch
 from torch import Tensor, nn
 
 from gossamer.data.batching import Batches
-from gossamer.models.community import LightGCN
+from gossamer.models.community import CommunityRecommender, LightGCN
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
-from gossamer.models.discrete import SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
+from gossamer.models.discrete import GumbelVAE, SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
 from gossamer.models.embeddings import (
     AnchorEmbedding,
     AnchorLanguageModel,
     AnchorRecommender,
     AnchorTextClassifier,
+    NonparametricRecommender,
     make_optimiser,
 )
 from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
-from gossamer.models.spikeslab import SentenceVAE
+from gossamer.models.lowrank import CompressedClassifier
+from gossamer.models.markov import NeuralEM
+from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.testing.right_answers import (
     burning_candles,
     lit_lamps,
     two_blocks,
     two_patterns,
+    two_phases,
     two_themes,
     two_topics,
 )
@@ -35,6 +39,7 @@ from gossamer.training import GradientStep, fit, make_fabric
 RATINGS = {"embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "epochs": 2, "solver": "proximal"}
 WORDS = {"embedding_dim": 6, "epochs": 1, "num_anchors": 4}
 SMALL = {"epochs": 2, "learning_rate": 0.02}
+SENTENCES = {"latent_dim": 4, "embedding_dim": 6, "hidden_dim": 8, "max_length": 8}
 LABELS = {"hidden_dims": [8], "num_folds": 2, "num_repeats": 1, "epochs": 5, "max_active": 2}
 
 # Name, estimator for a batch size, data, and whether the model is that of one process with the doubled batch: where
@@ -87,11 +92,70 @@ CASES = [
     ),
     (
         "sentences",
-        lambda b: SentenceVAE(latent_dim=4, embedding_dim=6, hidden_dim=8, max_length=8, batch_size=b, **SMALL),
+        lambda b: SentenceVAE(batch_size=b, **SENTENCES, **SMALL),
         two_topics,
         False,
     ),
     ("graph", lambda b: LightGCN(embedding_dim=4, batch_size=b, **SMALL), two_blocks, False),
+    (
+        "communities",
+        lambda b: CommunityRecommender(
+            embedding_dim=4, num_communities=2, num_candidates=6, warmup_epochs=0, batch_size=b, **SMALL
+        ),
+        two_blocks,
+        False,
+    ),
+    (
+        "compressed",
+        lambda b: CompressedClassifier(
+            hidden_dims=[16, 8],
+            params=0.6,
+            iterations=2,
+            polish=0,
+            calibration_batches=1,
+            fine_tune_epochs=1,
+            epochs=2,
+            batch_size=b,
+        ),
+        two_patterns,
+        False,  # batch norm sees the batch of its own process
+    ),
+    (
+        "gumbel",
+        lambda b: GumbelVAE(num_features=6, num_options=2, encoder_dims=[8], decoder_dims=[8], batch_size=b, **SMALL),
+        two_patterns,
+        False,
+    ),
+    (
+        "probe",
+        lambda b: SentenceProbe(vae=SENTENCES | SMALL, hidden_dims=[4], num_samples=1, batch_size=b, **SMALL),
+        two_topics,
+        False,
+    ),
+    (
+        "nonparametric anchors",
+        lambda b: NonparametricRecommender(
+            solver="proximal", embedding_dim=3, initial_anchors=2, max_anchors=4, change=1, epochs=2, batch_size=b
+        ),
+        two_blocks,
+        False,
+    ),
+    (
+        "phases",
+        lambda b: NeuralEM(
+            num_states=2,
+            num_layers=1,
+            hidden_dim=4,
+            latent_dim=2,
+            max_duration=8,
+            num_starts=1,
+            start_epochs=1,
+            batch_size=b,
+            **SMALL,
+        ),
+        two_phases,
+        False,
+    ),
 ]
 
 

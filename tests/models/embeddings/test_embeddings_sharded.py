@@ -17,17 +17,25 @@ from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package
 import sharded_program
 
+pytestmark = pytest.mark.timeout(900)  # the first test waits for all trainings
+
+
+def train_in_one_and_in_two(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir(exist_ok=True)
+    sharded_program.train_all(8, folder / "one")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, sharded_program.__file__, str(folder / "two"), "4"]
+    # Tiny models need no compiled kernels, and to compile them takes minutes where nothing is compiled yet.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory) -> tuple[Path, Path]:
-    one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
-    sharded_program.train_all(8, one)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*torchrun, sharded_program.__file__, str(two), "4"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stderr
-    return one, two
+def folders(made_once) -> tuple[Path, Path]:
+    folder = made_once("sharded", train_in_one_and_in_two)
+    return folder / "one", folder / "two"
 
 
 def read(folder: Path, name: str, rank: int) -> dict[str, np.ndarray]:

@@ -48,8 +48,21 @@ def test_trials_are_kept_and_the_interrupted_are_drawn_again(tmp_path: Path) -> 
     again.close()
 
 
+def test_a_study_without_trials_binds_nobody(tmp_path: Path) -> None:
+    study = open_study(tmp_path)
+    study.interrupt(study.ask({}))  # as where the metric is none that the model has
+    study.close()
+    again = Study.open(tmp_path, PURPOSE | {"metric": "ndcg@10"}, metric="ndcg@10", is_pareto=False, seed=0)
+    for value in (0.5, 0.75):
+        again.complete(again.ask({}), value, 80, 0.25)
+    assert again.trials_on_disk.best_value == 0.75  # another metric may have another direction
+    again.close()
+
+
 def test_another_purpose_is_refused_by_name(tmp_path: Path) -> None:
-    open_study(tmp_path).close()
+    study = open_study(tmp_path)
+    study.complete(study.ask({}), 0.5, 80, 0.25)
+    study.close()
     for name, value in {"model": "slim", "data": {"name": "y"}, "metric": "mae"}.items():
         with pytest.raises(ValueError) as caught:
             open_study(tmp_path, **{name: value})

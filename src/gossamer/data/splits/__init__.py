@@ -4,6 +4,7 @@ from gossamer.data.splits.documents import split_documents, split_given
 from gossamer.data.splits.items import split_items
 from gossamer.data.splits.random import split_random, split_rows
 from gossamer.data.splits.time import split_global_time, split_user_time
+from gossamer.data.splits.user_ids import split_user_ids
 from gossamer.data.splits.users import split_users, split_users_fold, split_users_folds
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "split_items",
     "split_random",
     "split_rows",
+    "split_user_ids",
     "split_user_time",
     "split_users",
     "split_users_fold",

@@ -11,6 +11,7 @@ from torch import Tensor
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.share import Share
 from gossamer.models.counts.autoencoder import HIDDEN_ACTIVATIONS, CDAEObjective, DenoisingAutoencoder
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.network import seeded_weights
@@ -77,8 +78,8 @@ class CDAE(NetworkRanker):
 
     def fit(
         self,
-        data: Interactions,
-        validation: HeldOut | None = None,
+        data: Interactions | Share[Interactions],
+        validation: HeldOut | Share[HeldOut] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,
@@ -88,6 +89,8 @@ class CDAE(NetworkRanker):
         from gossamer.training.step import GradientStep
 
         self._check_arguments()
+        if isinstance(data, Share) and self.user_vector != "none":
+            raise ValueError(f"user_vector must be 'none' where processes divide the users, got {self.user_vector!r}")
         matrix, batches = self._read_training(data)
         self.network_ = self._make_network(len(self.items_))
         objective = CDAEObjective(

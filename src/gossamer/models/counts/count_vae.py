@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -13,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
-from gossamer.data.batching import Batches
 from gossamer.data.counts import Counts
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.averaging import AveragedStep
 from gossamer.models.counts.batch import take_batch
@@ -38,6 +39,7 @@ from gossamer.models.counts.step import INFERENCES, CountStep
 from gossamer.persistence import JSON, check_array, check_names
 
 if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
     from gossamer.training.step import Step
 
 
@@ -129,10 +131,10 @@ class CountVAE(CountModel):
 
     def fit(
         self,
-        data: Documents,
+        data: Documents | Share[Counts],
         y: object = None,
         *,
-        validation: Documents | None = None,
+        validation: Documents | Share[Counts] | None = None,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
@@ -141,28 +143,30 @@ class CountVAE(CountModel):
         `y` is scikit-learn's and ignored, unless it is Counts: then it is the validation data.
         """
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
 
         self._check_arguments()
-        matrix, self.terms_ = read_training(self, data)
-        validation = y if validation is None and isinstance(y, Counts) else validation
-        watched = None if validation is None else read_documents(self, validation, self.terms_, "validation")
-        self.features_ = InputFeatures(self.inputs).fit(matrix)
-        self.length_quantiles_ = length_quantiles(matrix)
+        held, sharing = rows_of(data)
+        matrix, self.terms_ = read_training(self, held)
+        sharing.check_same("terms", self.terms_)
+        watched, watching = rows_of(y if validation is None and isinstance(y, Counts) else validation)
+        if watched is not None:
+            watched = read_documents(self, watched, self.terms_, "validation")
+        self.features_ = InputFeatures(self.inputs).fit(matrix, sharing.sum)
+        # Of shares it is the mean of theirs, which is near that of all and needs no gathering.
+        self.length_quantiles_ = sharing.mean_array(length_quantiles(matrix), _num_filled(matrix))
         has_words = np.diff(matrix.indptr) > 0
         matrix = matrix if has_words.all() else matrix[has_words]
         inputs = self.features_.values(matrix)
-        batches = Batches(
-            lambda rows: take_batch(matrix, inputs, rows),
-            matrix.shape[0],
-            self.batch_size,
-            random_state=self.random_state,
+        batches = sharing.batches(
+            lambda rows: take_batch(matrix, inputs, rows), matrix.shape[0], self.batch_size, self.random_state
         )
         step = self._make_step(matrix.shape[0], batches.count(1))
         history = train(
             step,
             batches,
             epochs=self.epochs,
-            validate=None if watched is None else lambda: self._measure_epoch(watched),
+            validate=None if watched is None else lambda: self._measure_epoch(watched, watching),
             monitor="loss" if watched is None else "perplexity_document_refined",
             patience=None if watched is None else self.patience,
             checkpoint=checkpoint,
@@ -243,9 +247,10 @@ class CountVAE(CountModel):
         self.network_ = averaged
         return averaging
 
-    def _measure_epoch(self, matrix: sparse.csr_array) -> dict[str, float]:
-        used = count_used_directions(self.network_.decoder, mean_words(matrix) / self.beta)
-        return self._measure(matrix) | {USED: float(used)}
+    def _measure_epoch(self, matrix: sparse.csr_array, sharing: Sharing) -> dict[str, float]:
+        found = _of_all(matrix, self._measure, sharing) if sharing.is_divided else self._measure(matrix)
+        words = sharing.mean({"words": mean_words(matrix)}, _num_filled(matrix))["words"]
+        return found | {USED: float(count_used_directions(self.network_.decoder, words / self.beta))}
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return the networks, what the inputs are weighted with, and the percentiles of lengths."""
@@ -283,3 +288,17 @@ class CountVAE(CountModel):
         self.network_ = self._make_network()
         restore_network(self.network_, arrays)
         self.history_ = metadata["history"]
+
+
+def _of_all(
+    matrix: sparse.csr_array, measure: Callable[[sparse.csr_array], dict[str, float]], sharing: Sharing
+) -> dict[str, float]:
+    """Return the perplexities of all processes' documents: geometric means, over documents or over tokens."""
+    logs = {name: math.log(value) for name, value in measure(matrix).items()} if matrix.nnz else None
+    per_document = sharing.mean(logs, _num_filled(matrix))
+    per_token = sharing.mean(logs, float(matrix.sum()))
+    return {name: math.exp((per_token if "_token_" in name else per_document)[name]) for name in per_document}
+
+
+def _num_filled(matrix: sparse.csr_array) -> int:
+    return int((np.diff(matrix.indptr) > 0).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from jaxtyping import Float32
@@ -31,14 +31,17 @@ class InputFeatures:
         self.scale = check_real("scale", scale, above=0)
         self.idf: Float32[np.ndarray, " V"] | None = None
 
-    def fit(self, matrix: sparse.csr_array) -> InputFeatures:
-        """Learn the inverse document frequencies, where the kind has them."""
+    def fit(
+        self, matrix: sparse.csr_array, sum_up: Callable[[np.ndarray], np.ndarray] = lambda mine: mine
+    ) -> InputFeatures:
+        """Learn the inverse document frequencies, where the kind has them; `sum_up` adds other processes' counts."""
         if self.kind == "tfidf":
             frequency = np.zeros(matrix.shape[1], dtype=np.int64)
             for _, nonzeros in _blocks(matrix):
                 occurring = matrix.indices[nonzeros][matrix.data[nonzeros] != 0]
                 frequency += np.bincount(occurring, minlength=matrix.shape[1])
-            self.idf = (np.log((1 + matrix.shape[0]) / (1 + frequency)) + 1).astype(np.float32)
+            frequency, num_rows = sum_up(frequency), sum_up(np.array([matrix.shape[0]]))
+            self.idf = (np.log((1 + num_rows) / (1 + frequency)) + 1).astype(np.float32)
         return self
 
     def values(self, matrix: sparse.csr_array) -> Float32[np.ndarray, " nnz"]:

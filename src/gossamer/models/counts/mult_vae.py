@@ -13,6 +13,7 @@ from torch import Tensor
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.share import Share
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.module import Decoder, Encoder
 from gossamer.models.counts.network import CountNetwork, check_widths, seeded_weights
@@ -76,8 +77,8 @@ class MultVAE(NetworkRanker):
 
     def fit(
         self,
-        data: Interactions,
-        validation: HeldOut | None = None,
+        data: Interactions | Share[Interactions],
+        validation: HeldOut | Share[HeldOut] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,

@@ -19,6 +19,7 @@ from gossamer.core.randomness import numpy_generator
 from gossamer.core.topk import top_n
 from gossamer.data.batching import Batches
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts.batch import CountBatch, take_batch
 from gossamer.models.counts.inference import judged
@@ -80,19 +81,21 @@ class NetworkRanker(ItemRanker):
             check_int("patience", self.patience, at_least=1)
         numpy_generator(self.random_state)
 
-    def _read_training(self, data: Interactions) -> tuple[sparse.csr_array, Batches[CountBatch]]:
+    def _read_training(self, data: Interactions | Share[Interactions]) -> tuple[sparse.csr_array, Batches[CountBatch]]:
         """Remember items and features of checked data; return the histories that have items, and batches of them."""
-        matrix = values_of(data, False)
-        self._remember_items(data, matrix)
+        from gossamer.training.sharing import rows_of
+
+        held, sharing = rows_of(data)
+        matrix = values_of(held, False)
+        sharing.check_same("items", held.items)
+        self._remember_items(held, matrix)
+        self.popularity_ = sharing.sum(self.popularity_)
         filled = np.diff(matrix.indptr) > 0
         taken = matrix if filled.all() else matrix[filled]
-        self.features_ = self._input_features().fit(taken)
+        self.features_ = self._input_features().fit(taken, sharing.sum)
         inputs = self.features_.values(taken)
-        batches = Batches(
-            lambda rows: take_batch(taken, inputs, rows),
-            taken.shape[0],
-            self.batch_size,
-            random_state=self.random_state,
+        batches = sharing.batches(
+            lambda rows: take_batch(taken, inputs, rows), taken.shape[0], self.batch_size, self.random_state
         )
         return taken, batches
 
@@ -100,21 +103,23 @@ class NetworkRanker(ItemRanker):
         self,
         step: Step,
         batches: Batches[CountBatch],
-        validation: HeldOut | None,
+        validation: HeldOut | Share[HeldOut] | None,
         checkpoint: Path | None,
         log: Path | None,
         before_validation: Callable[[], None] = lambda: None,
     ) -> None:
         """Train until the epochs are over; with validation data, keep the epoch with the best NDCG@100."""
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
 
-        if validation is not None:
-            check_held_out("validation", validation)
+        held, sharing = rows_of(validation)
+        if held is not None and not isinstance(validation, Share):  # a share may be empty
+            check_held_out("validation", held)
 
         def validate() -> dict[str, float]:
-            assert validation is not None
+            assert held is not None
             before_validation()
-            return self.evaluate(validation)
+            return sharing.mean(self.evaluate(held) if held.target.nnz else None, len(held))
 
         history = train(
             step,

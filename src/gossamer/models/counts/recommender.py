@@ -15,6 +15,7 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
 from gossamer.core.search_space import Choice, Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.share import Share
 from gossamer.models.counts.averaging import AveragedStep
 from gossamer.models.counts.batch import CountBatch
 from gossamer.models.counts.diagnostics.diagnosis import diagnose
@@ -113,8 +114,8 @@ class CountRecommender(NetworkRanker):
 
     def fit(
         self,
-        data: Interactions,
-        validation: HeldOut | None = None,
+        data: Interactions | Share[Interactions],
+        validation: HeldOut | Share[HeldOut] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.counts import Counts
+from gossamer.data.share import Share
 from gossamer.models.discrete.bounds import measure
 from gossamer.models.discrete.discrete_model import DiscreteModel, Observations
 from gossamer.models.discrete.gradients import GRADIENTS, SCORE_FUNCTION
@@ -62,10 +65,10 @@ class FittedByGradient(DiscreteModel):
 
     def fit(
         self,
-        data: Observations,
+        data: Observations | Share[LabelledArrays] | Share[Counts],
         y: object = None,
         *,
-        validation: Observations | None = None,
+        validation: Observations | Share[LabelledArrays] | Share[Counts] | None = None,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
@@ -73,17 +76,21 @@ class FittedByGradient(DiscreteModel):
 
         `y` is scikit-learn's and ignored, unless it is a container: then it is the validation data.
         """
+        from gossamer.training.sharing import rows_of
+
         self._check_arguments()
-        rows = read_rows(self, data, self.observation, reset=True)
-        validation = y if validation is None and isinstance(y, LabelledArrays | Counts) else validation
-        watched = None
-        if validation is not None:
-            watched = read_rows(self, validation, self.observation, reset=False, name="validation")
-        self.terms_ = data.terms if isinstance(data, Counts) else None
-        observation = first_observation(self.observation, rows, self.binarisation)
+        held, sharing = rows_of(data)
+        rows = read_rows(self, held, self.observation, reset=True)
+        watched, watching = rows_of(y if validation is None and isinstance(y, LabelledArrays | Counts) else validation)
+        if watched is not None:
+            watched = read_rows(self, watched, self.observation, reset=False, name="validation")
+        self.terms_ = held.terms if isinstance(held, Counts) else None
+        if self.terms_ is not None:
+            sharing.check_same("terms", self.terms_)
+        observation = first_observation(self.observation, rows, self.binarisation, sharing)
         if self.observation == "counts":
-            self.length_quantiles_ = length_quantiles(rows)
-        num_batches = -(-len(rows) // self.batch_size)
+            self.length_quantiles_ = sharing.mean_array(length_quantiles(rows), len(rows))
+        num_batches = -(-int(sharing.sum(np.array([len(rows)]))[0]) // self.batch_size)
         self.network_ = self._assemble(observation, self.epochs * num_batches)
         history = train_network(
             self.network_,
@@ -97,11 +104,12 @@ class FittedByGradient(DiscreteModel):
                 self.patience,
                 self.select,
             ),
+            sharing=sharing,
             gradient=self.gradient,
             num_samples=self._own_samples(),
             binarisation=self.binarisation if self.observation == "binary" else "none",
             random_state=self.random_state,
-            validate=None if watched is None else lambda: self._measure_epoch(watched),
+            validate=None if watched is None else lambda: watching.mean(self._measure_epoch(watched), len(watched)),
             description=type(self).__name__,
             checkpoint=checkpoint,
             log=log,

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.data.batching import Batches
 from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.objective import negative_bound
 from gossamer.models.discrete.observations import BinaryObservation, CountObservation, Observation, RealObservation
@@ -19,6 +18,7 @@ from gossamer.models.discrete.rows import Rows, binarise
 
 if TYPE_CHECKING:
     from gossamer.training.history import History
+    from gossamer.training.sharing import Sharing
 
 SELECTIONS = ("hard", "relaxed", "last")
 
@@ -38,22 +38,23 @@ class Schedule:
     select: str
 
 
-def first_observation(kind: str, rows: Rows, binarisation: str) -> Observation:
-    """Return the observations' likelihood with the statistics of the training rows."""
+def first_observation(kind: str, rows: Rows, binarisation: str, sharing: Sharing) -> Observation:
+    """Return the observations' likelihood with the statistics of the training rows of all processes."""
+    num_rows = int(sharing.sum(np.array([len(rows)]))[0])
     if kind == "binary":
         values = rows.values
         sums = np.asarray((values > 0.5).sum(axis=0)).ravel() if binarisation == "threshold" else rows.column_sums()
-        return BinaryObservation(torch.tensor(sums / len(rows), dtype=torch.float32))
+        return BinaryObservation(torch.tensor(sharing.sum(sums) / num_rows, dtype=torch.float32))
     if kind == "counts":
-        sums = rows.column_sums()
+        sums = sharing.sum(rows.column_sums())
         if sums.sum() == 0:
-            raise ValueError(f"data must have at least one count above 0, got {len(rows)} rows without")
+            raise ValueError(f"data must have at least one count above 0, got {num_rows} rows without")
         return CountObservation(torch.tensor(sums / sums.sum(), dtype=torch.float32))
-    if len(rows) < 2:
-        raise ValueError(f"data must have 2 rows or more with observation='real', got n_samples={len(rows)}")
-    mean = rows.column_sums() / len(rows)
+    if num_rows < 2:
+        raise ValueError(f"data must have 2 rows or more with observation='real', got n_samples={num_rows}")
+    mean = sharing.sum(rows.column_sums()) / num_rows
     squares = sum(((block.double() - torch.from_numpy(mean)) ** 2).sum(dim=0) for block in rows.blocks())
-    scale = np.sqrt(np.asarray(squares) / len(rows))
+    scale = np.sqrt(sharing.sum(np.asarray(squares)) / num_rows)
     is_constant = scale <= 1e-6 * np.maximum(np.abs(mean), 1e-6)
     if is_constant.any():
         column = int(np.argmax(is_constant))
@@ -77,6 +78,7 @@ def train_network(
     rows: Rows,
     schedule: Schedule,
     *,
+    sharing: Sharing,
     gradient: str,
     num_samples: int,
     binarisation: str,
@@ -93,7 +95,7 @@ def train_network(
 
     if binarisation == "threshold":
         rows = Rows((rows.values > 0.5).astype(np.float32))  # once, not in every epoch
-    batches = Batches(rows.take, len(rows), schedule.batch_size, random_state=random_state)
+    batches = sharing.batches(rows.take, len(rows), schedule.batch_size, random_state)
     # One kernel for all parameters of a step; Adam otherwise spends a tenth of the time between them.
     optimiser = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
     num_updates = schedule.epochs * batches.count(process_count())

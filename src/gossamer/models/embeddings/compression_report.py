@@ -74,7 +74,8 @@ class CompressionReport:
         return [*rows, {"table": "all", "V × D": "", "method": "", **_sizes(self), "error": "", "stayed": ""}]
 
     def _repr_html_(self) -> str:
-        return html_table(self.table())
+        *rows, total = self.table()
+        return html_table(rows, total=total)
 
     def __str__(self) -> str:
         rows = self.table()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,10 @@ class Study:
 
     @classmethod
     def open(cls, folder: Path, purpose: Mapping[str, Any], *, metric: str, is_pareto: bool, seed: int) -> Study:
-        """Begin a study in `folder`, or go on with the one there, if that is for the same `purpose`."""
+        """Begin a study in `folder`, or go on with the one there, if that is for the same `purpose`.
+
+        A study without any trial, of a command that was mistaken, is begun anew for whatever purpose.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / FILE
         wanted = StudyDirection.MINIMIZE if lower_is_better(metric) else StudyDirection.MAXIMIZE
@@ -49,8 +53,12 @@ class Study:
         optuna.logging.set_verbosity(optuna.logging.ERROR)  # a library does not talk
         try:
             storage = optuna.storages.RDBStorage(URL.create("sqlite", database=str(path)).render_as_string())
-            study = optuna.create_study(study_name=NAME, storage=storage, directions=directions, load_if_exists=True)
+            begin = partial(optuna.create_study, study_name=NAME, storage=storage, directions=directions)
+            study = begin(load_if_exists=True)
             remembered = study.user_attrs.get(PURPOSE)
+            if remembered not in (None, _plain(purpose)) and not any(map(_counts, study.get_trials(deepcopy=False))):
+                optuna.delete_study(study_name=NAME, storage=storage)
+                study, remembered = begin(), None
         except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError, AssertionError) as error:
             raise ValueError(f"{path} must be a study that `gossamer tune` wrote, got another file") from error
         opened = cls(folder, metric, is_pareto, seed, storage, study)
@@ -128,6 +136,11 @@ def _plain(purpose: Mapping[str, Any]) -> dict[str, Any]:
 
 def _has_ended(trial: FrozenTrial) -> bool:
     return trial.state in _STATES and not trial.user_attrs.get("interrupted", False)
+
+
+def _counts(trial: FrozenTrial) -> bool:
+    """Say whether a trial has ended, or is running in another process for all we know."""
+    return _has_ended(trial) or trial.state == TrialState.RUNNING
 
 
 def _read_trial(number: int, trial: FrozenTrial) -> Trial:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gossamer.core.atomic import replacing_file
 from gossamer.runner.estimators import find_class
-from gossamer.runner.experiment import read_experiment
+from gossamer.runner.experiment import parse_experiment
 from gossamer.runner.tasks import default_metrics
 from gossamer.runner.tuning.front import Trial, best_trial, front_of
 from gossamer.runner.tuning.tune import Tuning
@@ -61,8 +61,9 @@ def write_experiment(path: Path, tuning: Tuning, trials: Sequence[Trial]) -> Non
         f"# trial {trial.number}: {tuning.metric} {trial.value:.6g} on validation data, {trial.bytes:,} bytes"
         for trial in trials
     )
-    _write(path, f"# gossamer reproduce {path.stem}\n{chosen}\n{tomli_w.dumps(content)}")
-    read_experiment(path)  # whatever we write, we can read
+    text = f"# gossamer reproduce {path.stem}\n{chosen}\n{tomli_w.dumps(content)}"
+    parse_experiment(text, path)  # whatever we write, we can read
+    _write(path, text)
 
 
 def _writable(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:

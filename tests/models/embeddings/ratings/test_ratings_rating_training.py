@@ -13,12 +13,14 @@ from gossamer.models.embeddings.ratings.rating_training import RatingLoss, train
 from gossamer.models.embeddings.rivals.dense import DenseEmbedding
 from gossamer.networks.matrix_factorisation import MatrixFactorisation
 from gossamer.testing.planted import planted_anchors
+from gossamer.training.sharing import Sharing
 
 SETTINGS: dict[str, Any] = {
     "batch_size": 128,
     "l2": 0.0,
     "eps": 1e-3,
     "random_state": 0,
+    "sharing": Sharing(is_divided=False),
     "validate": None,
     "patience": None,
     "checkpoint": None,

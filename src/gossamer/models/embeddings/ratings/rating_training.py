@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.randomness import derive_seed
-from gossamer.data.batching import Batches
 from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
@@ -21,6 +20,7 @@ from gossamer.networks.matrix_factorisation import MatrixFactorisation
 
 if TYPE_CHECKING:
     from gossamer.training.history import History
+    from gossamer.training.sharing import Sharing
 
 Triples = tuple[Tensor, Tensor, Tensor]
 
@@ -62,6 +62,7 @@ def train_ratings(
     l1: float,
     l2: float,
     random_state: int,
+    sharing: Sharing,
     validate: Callable[[], Mapping[str, float]] | None,
     patience: int | None,
     checkpoint: Path | None,
@@ -79,11 +80,11 @@ def train_ratings(
         chosen = torch.from_numpy(rows)
         return columns[0][chosen], columns[1][chosen], targets[chosen]
 
-    module = RatingLoss(network, l2, len(targets))
+    module = RatingLoss(network, l2, int(sharing.sum(np.array([len(targets)]))[0]))
     optimiser = make_optimiser(
         module, kind="yogi", learning_rate=learning_rate, l1=l1, eps=eps, initial_accumulator=min(1e-6, eps**2)
     )
-    batches = Batches(batch_of, len(targets), batch_size, random_state=derive_seed(random_state, "batches"))
+    batches = sharing.batches(batch_of, len(targets), batch_size, derive_seed(random_state, "batches"))
     # To zero in a straight line: in a few epochs nothing converges at the rate that it can begin with.
     schedule = LambdaLR(optimiser, lambda update: max(0.0, 1 - update / (epochs * batches.count(process_count()))))
     step = GradientStep(module, _loss, optimiser, scheduler=schedule, random_state=random_state)

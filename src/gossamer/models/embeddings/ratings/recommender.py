@@ -14,6 +14,7 @@ from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.interactions import HeldOut, Interactions
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.explain import item_clusters
@@ -29,6 +30,7 @@ from gossamer.persistence import JSON
 
 if TYPE_CHECKING:
     from gossamer.training.history import History
+    from gossamer.training.sharing import Sharing
 
 SOLVERS = ("als", "proximal")
 ALS_SLOTS = 16
@@ -103,19 +105,32 @@ class AnchorRecommender(FittedRatings):
 
     def fit(
         self,
-        data: Interactions,
-        validation: HeldOut | None = None,
+        data: Interactions | Share[Interactions],
+        validation: HeldOut | Share[HeldOut] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Learn from ratings; a run that finds its `checkpoint` goes on from there."""
+        """Learn from ratings; a run that finds its `checkpoint` goes on from there.
+
+        Shares, which `solver="proximal"` takes, have the users of all processes, with or without ratings.
+        """
+        from gossamer.training.sharing import rows_of
+
         self._check_arguments()
-        ratings = ratings_of(data)
+        held, sharing = rows_of(data)
+        watched, watching = rows_of(validation)
+        ratings = ratings_of(held)
+        for name, ids in (("users", held.users), ("items", held.items)):
+            sharing.check_same(name, ids)
         seed = int(numpy_generator(self.random_state).integers(2**31))
-        self.users_, self.items_ = data.users, data.items
-        solve = self._fit_alternating if self.solver == "als" else self._fit_by_gradient
-        history = solve(ratings, validation, seed, checkpoint, log)
+        self.users_, self.items_ = held.users, held.items
+        if self.solver == "als":
+            if sharing.is_divided or watching.is_divided:
+                raise ValueError("solver must be 'proximal' where processes divide the ratings, got 'als'")
+            history = self._fit_alternating(ratings, watched, seed, checkpoint, log)
+        else:
+            history = self._fit_by_gradient(ratings, watched, seed, checkpoint, log, sharing, watching)
         self.history_ = history.as_dict()
         return self
 
@@ -170,9 +185,14 @@ class AnchorRecommender(FittedRatings):
         seed: int,
         checkpoint: Path | None,
         log: Path | None,
+        sharing: Sharing,
+        watching: Sharing,
     ) -> History:
-        tables = [self._make_table(side, ratings, seed) for side in (0, 1)]
-        mean = float(ratings.data.mean(dtype=np.float64))
+        tables = [self._make_table(side, ratings, seed, sharing) for side in (0, 1)]
+        if watching.is_divided and any(isinstance(table, ShardedAnchorEmbedding) for table in tables):
+            # All processes must make the same lookups in a divided table.
+            raise ValueError("validation must be None or whole where tables are divided, got a Share")
+        mean = float(sharing.mean_array(ratings.data.mean(dtype=np.float64, keepdims=True), ratings.nnz)[0])
         network = MatrixFactorisation(tables[0], tables[1], mean=mean, biases=self.biases)
         self.model_ = RatingModel.from_network(network)
 
@@ -180,7 +200,10 @@ class AnchorRecommender(FittedRatings):
             assert validation is not None
             network.eval()
             self.model_ = RatingModel.from_network(network)
-            return self.evaluate(validation)
+            num_targets = validation.target.nnz
+            return watching.mean(
+                self.evaluate(validation) if num_targets or not watching.is_divided else None, num_targets
+            )
 
         history = train_ratings(
             network,
@@ -194,6 +217,7 @@ class AnchorRecommender(FittedRatings):
             l1=self.l1,
             l2=self.l2,
             random_state=seed,
+            sharing=sharing,
             validate=None if validation is None else validate,
             patience=self.patience,
             checkpoint=checkpoint,
@@ -205,7 +229,7 @@ class AnchorRecommender(FittedRatings):
             self.model_.items = self._compress(self.model_.items, ratings.shape, seed)
         return history
 
-    def _make_table(self, side: int, ratings: sparse.csr_array, seed: int) -> EmbeddingTable:
+    def _make_table(self, side: int, ratings: sparse.csr_array, seed: int, sharing: Sharing) -> EmbeddingTable:
         """Return a new table of users (side 0) or items (1); post-hoc methods train a dense one."""
         random_state = derive_seed(seed, "table", side)
         method = "dense" if find_table(self.method).is_post_hoc else self.method
@@ -215,11 +239,14 @@ class AnchorRecommender(FittedRatings):
             options |= {"num_anchors": min(anchors, ratings.shape[side]), "num_slots": self.num_slots}
             options |= self.table_options or {}
             if check_bool("sharded", options.pop("sharded", False)):
+                from gossamer.training.devices import make_fabric
+
+                make_fabric()  # the table must know all processes when it is made
                 return ShardedAnchorEmbedding(ratings.shape[side], self.embedding_dim, **options)
         elif method != "dense":
             options |= self._size(ratings.shape)
         counts = np.diff(ratings.indptr) if side == 0 else np.bincount(ratings.indices, minlength=ratings.shape[1])
-        return make_table(method, ratings.shape[side], self.embedding_dim, counts=counts, **options)
+        return make_table(method, ratings.shape[side], self.embedding_dim, counts=sharing.sum(counts), **options)
 
     def _compress(self, table: EmbeddingTable, shape: tuple[int, int], seed: int) -> EmbeddingTable:
         return find_table(self.method).from_pretrained(table.weight, random_state=seed, **self._size(shape))

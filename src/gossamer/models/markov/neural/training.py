@@ -53,7 +53,7 @@ def train_network(
         return Some(take_series(batch, rows), features[rows], None if targets is None else targets[rows])
 
     def loss(prepared: Any, some: Some, generator: torch.Generator) -> Tensor:
-        del prepared  # it would turn doubles into floats, and shares nothing between processes that EM needs
+        del prepared  # it would turn doubles into floats
         return series_loss(model, network, some, generator)
 
     def validate() -> dict[str, float]:
@@ -63,7 +63,9 @@ def train_network(
         return {"valid_hidden_loglik": value}
 
     optimiser = torch.optim.AdamW(network.parameters(), lr=model.learning_rate, weight_decay=model.weight_decay)
-    step = GradientStep(network, loss, optimiser, clip_norm=CLIP_NORM, random_state=model.random_state)
+    step = GradientStep(
+        network, loss, optimiser, clip_norm=CLIP_NORM, random_state=model.random_state, calls_prepared=False
+    )
     seed = None if model.random_state is None else derive_seed(model.random_state, "batches")
     batches = Batches(collate, len(batch.offsets) - 1, model.batch_size, random_state=seed)
     is_watched = held_out is not None

@@ -1,0 +1,102 @@
+"""`gossamer fit` in two processes: one artifact, one voice, the model of one process."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from command_line import COLUMNS, Gossamer
+
+import gossamer as library
+from gossamer.cli.several import check_verb, last_word, only_the_first_speaks
+from gossamer.data.readers import read_interactions
+
+PROGRAM = Path(__file__).with_name("several_program.py")
+SETTINGS = {"solver": "proximal", "embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "epochs": 2}
+DIVIDED = ("--set", 'table_options={"sharded": true}')
+
+
+def model_with(batch_size: int) -> list[str]:
+    chosen = {**SETTINGS, "batch_size": batch_size}
+    return ["anchor-recommender", *(word for name, value in chosen.items() for word in ("--set", f"{name}={value}"))]
+
+
+def run_two(*arguments: object) -> subprocess.CompletedProcess[str]:
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, str(PROGRAM), *map(str, arguments)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=250, check=False)
+
+
+def test_two_processes_save_the_model_of_one_once(gossamer: Gossamer, ratings: Path) -> None:
+    data = ["--data", ratings.name, *COLUMNS]
+    Path("events").mkdir()
+    table = pl.read_csv(ratings)
+    for part in range(2):
+        table[part::2].write_parquet(f"events/{part}.parquet")
+    shared = ["fit", "mult-vae", "--data", "events", *COLUMNS, "--set", "epochs=1", "--set", "hidden_dims=[8]"]
+    before = set(os.listdir())
+    done = run_two("fit", *model_with(8), *DIVIDED, *data, "--out", "two", "--then", *shared, "--out", "shared")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.count("saved to two") == done.stdout.count("anchor-recommender") == 1
+    assert done.stdout.count("saved to shared") == 1
+    assert set(os.listdir()) - before == {"two", "shared"}, "every process has removed its checkpoint"
+    assert gossamer("fit", *model_with(16), *data, "--out", "one").code == 0
+    one, two = library.load("one"), library.load("two")
+    known = read_interactions(ratings, columns={"user": "userId", "item": "movieId", "rating": "stars"})
+    np.testing.assert_allclose(two.predict(known), one.predict(known), rtol=1e-3, atol=1e-4)
+
+    model = library.load("shared")
+    counts = dict(table["movieId"].value_counts().iter_rows())
+    assert set(model.items_) == set(counts)
+    assert 0.5 * table.height < model.popularity_.sum() < table.height, "the training users of both processes"
+    done = gossamer("evaluate", "shared")
+    assert done.code == 0, done.err
+    judged = json.loads(Path("shared/config.json").read_text())["metrics"]
+    assert json.loads(gossamer("evaluate", "shared", "--json").out)["metrics"] == pytest.approx(judged, rel=1e-4)
+
+
+def test_the_failure_of_one_process_ends_both_with_one_sentence(gossamer: Gossamer, ratings: Path) -> None:
+    done = run_two("--astray", "fit", *model_with(8), "--data", ratings.name, *COLUMNS, "--out", "two")
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if line.startswith("gossamer: ")]
+    assert len(said) == 1, done.stderr
+    assert said[0].startswith("gossamer: process 1: ")
+    assert ratings.name in said[0]
+    assert done.stdout == ""
+    assert not Path("two").exists()
+
+
+@pytest.fixture
+def second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make this process the second of two."""
+    for name, value in {"TORCHELASTIC_RUN_ID": "some", "WORLD_SIZE": "2", "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_only_fit_knows_several_processes(second: None) -> None:
+    check_verb(["fit", "ease"])
+    with pytest.raises(ValueError, match="verb must be fit where torchrun starts several processes, got 'tune'"):
+        check_verb(["tune", "ease"])
+
+
+def test_others_than_the_first_keep_quiet(
+    second: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = logging.getLogger().level
+    with only_the_first_speaks():
+        print("saved")
+        print("warned", file=sys.stderr)
+    assert capsys.readouterr() == ("", "")
+    assert logging.getLogger().level == before
+    for is_first, word in ((True, "process 1: no"), (False, None)):
+        monkeypatch.setattr("gossamer.runner.together.is_first_to_fail", lambda answer=is_first: answer)
+        assert last_word("no") == word
