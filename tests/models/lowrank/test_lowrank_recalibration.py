@@ -20,3 +20,11 @@ def test_statistics_are_means_over_batches():
 
 def test_without_batch_norms_nothing_runs():
     assert recalibrate_(nn.Linear(2, 2), iter([])) == 0
+
+
+def test_a_norm_that_does_not_count_batches_counts_none_afterwards():
+    model = nn.Sequential(nn.BatchNorm1d(2))
+    model[0].num_batches_tracked = None
+    recalibrate_(model, [((torch.randn(5, 2) + 3,), None)])
+    assert model[0].num_batches_tracked is None
+    assert model[0].running_mean.min() > 1

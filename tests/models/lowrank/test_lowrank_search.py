@@ -5,26 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from masked_networks import masked, planted
 from small_networks import SmallLanguageModel, token_batches, token_loss
 from torch import nn
 from torch.nn import functional
 
 from gossamer.models.lowrank import search
-from gossamer.models.lowrank.batches import BatchSource
-from gossamer.models.lowrank.counting import observe_uses
-from gossamer.models.lowrank.factors import factorise
 from gossamer.models.lowrank.knapsack import allocate_exactly
-from gossamer.models.lowrank.pricing import make_problem
-from gossamer.models.lowrank.search import MaskedNetwork, SearchSettings, allocate_cobla, first_triplets
-from gossamer.models.lowrank.sites import find_sites
-
-
-def masked(model, data, loss, batch_statistics=False):
-    sites = find_sites(model, scheme="channel")
-    source = BatchSource(data, needs_targets=True)
-    calls = observe_uses(model, sites, source[0])
-    factors = [factorise(site.to_matrix(site.weight)) for site in sites]
-    return MaskedNetwork(model, sites, factors, loss, source, batch_statistics=batch_statistics), calls
+from gossamer.models.lowrank.search import SearchSettings, allocate_cobla, first_triplets
 
 
 def test_mask_gradients_are_differences_of_the_loss():
@@ -52,27 +40,6 @@ def test_weights_and_statistics_come_back():
     network.restore()
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
-
-
-def planted():
-    """Two layers in parallel with equal energies; the answer depends on the first alone."""
-
-    class Parallel(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.wanted, self.useless = nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False)
-            for layer in (self.wanted, self.useless):
-                nn.init.orthogonal_(layer.weight)
-
-        def forward(self, inputs):
-            return self.wanted(inputs) + 1e-6 * self.useless(inputs)
-
-    model = Parallel()
-    inputs = [torch.randn(16, 8) for _ in range(12)]
-    data = [(batch, model(batch).detach()) for batch in inputs]
-    network, calls = masked(model, data, functional.mse_loss)
-    whole = sum(use.whole_macs for site in network.sites for use in site.uses)
-    return network, make_problem(network.sites, network.factors, {"macs": whole}, {"macs": 0.75 * whole}, calls)
 
 
 def test_the_search_sees_what_energies_cannot():

@@ -43,9 +43,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     anything. `weights` names a data set of trained weights, such as "cifar10-resnet20"; with None the network is
     trained first, for `epochs` at `learning_rate`. Then it is split (`keep`, `only`, `allocator`, `scheme`, `fitted`,
     `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
-    `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for `fine_tune_epochs` at
-    `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with. Images are augmented
-    wherever the network learns or its statistics are taken.
+    `measured_rounds`, `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
+    `fine_tune_epochs` at `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with. Images
+    are augmented wherever the network learns or its statistics are taken.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -74,6 +74,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         scheme: str = "spatial",
         fitted: bool = True,
         recalibrate: bool = True,
+        measured_rounds: int = 2,
         iterations: int = 60,
         polish: int = 15,
         exact_gradients: bool = False,
@@ -100,6 +101,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.scheme = scheme
         self.fitted = fitted
         self.recalibrate = recalibrate
+        self.measured_rounds = measured_rounds
         self.iterations = iterations
         self.polish = polish
         self.exact_gradients = exact_gradients

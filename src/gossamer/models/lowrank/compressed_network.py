@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
+from gossamer.core.processes import process_count
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.models.lowrank.budget import COSTS, WHOLES, Budget
 from gossamer.models.lowrank.compression import ALLOCATORS
@@ -29,8 +30,8 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
     """A fitted network within a budget: `fit` leaves `network_`, `report_` (None while it is whole), `milliseconds_`.
 
     Settings that subclasses share: `macs`, `params`, `bytes`, `milliseconds` and `budget_of` are the `Budget`; `keep`,
-    `only`, `allocator`, `fitted`, `calibration_batches` are those of `compress`, `iterations`, `polish` and
-    `exact_gradients` those of its search.
+    `only`, `allocator`, `fitted`, `calibration_batches` are those of `compress`, `measured_rounds`, `iterations`,
+    `polish` and `exact_gradients` those of its search.
     """
 
     network_: nn.Module
@@ -74,12 +75,14 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             check_bool(name, getattr(self, name))
         for name in ("iterations", "search_rows", "calibration_batches", "epochs", "batch_size"):
             check_int(name, getattr(self, name), at_least=1)
-        for name in ("polish", "fine_tune_epochs"):
+        for name in ("measured_rounds", "polish", "fine_tune_epochs"):
             check_int(name, getattr(self, name), at_least=0)
         for name in ("fine_tune_rate", "learning_rate"):
             check_real(name, getattr(self, name), above=0)
         if self.random_state is not None:
             check_int("random_state", self.random_state, at_least=0)
+        if self.milliseconds is not None and process_count() > 1:  # each would measure its own, and compress otherwise
+            raise ValueError(f"milliseconds must be None with several processes, got {self.milliseconds!r}")
 
     def _new_seed(self) -> int:
         return int(numpy_generator(self.random_state).integers(2**62))
@@ -109,6 +112,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             )
         budget = Budget(**{name: getattr(self, name) for name in COSTS}, of=self.budget_of)
         settings = SearchSettings(
+            measured_rounds=self.measured_rounds,
             iterations=self.iterations,
             polish=self.polish,
             exact_gradients=self.exact_gradients,

@@ -46,6 +46,7 @@ from gossamer.models.lowrank.search import (
     allocate_cobla,
     first_triplets,
 )
+from gossamer.models.lowrank.sensitivity import measured_ranks
 from gossamer.models.lowrank.sites import Site, find_sites
 from gossamer.models.lowrank.timing import time_models
 
@@ -267,9 +268,13 @@ def _allocate(
     if allocator != COBLA:
         return first_triplets(RULES[allocator](problem), problem)
     assert loss is not None
-    start = allocate_exactly(problem)
+    settings = search or SearchSettings()
     network = MaskedNetwork(work.model, work.sites, factors, loss, source, batch_statistics=batch_statistics)
-    return allocate_cobla(network, problem, start, search or SearchSettings())
+    try:
+        start = measured_ranks(network, problem, allocate_exactly(problem), settings)
+    finally:
+        network.restore()
+    return allocate_cobla(network, problem, start, settings)
 
 
 def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:

@@ -43,8 +43,8 @@ class CompressedLanguageModel(CompressedNetwork):
 
     Then it is compressed: see `compress` for `keep`, `only`, `allocator` and `fitted`, `Budget` for `budget_of`. The
     LSTM's own matrices are only=["layers.*"]; "embedding" is the table, "output" an output layer of its own. Masks are
-    searched for `iterations` and `polish` on `search_rows` pieces at a time. `fine_tune_epochs` at `fine_tune_rate`
-    follow. Without any budget the network stays whole, as a row to compare with.
+    searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time. `fine_tune_epochs` at
+    `fine_tune_rate` follow. Without any budget the network stays whole, as a row to compare with.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -79,6 +79,7 @@ class CompressedLanguageModel(CompressedNetwork):
         only: Sequence[str] | None = None,
         allocator: str = "cobla",
         fitted: bool = True,
+        measured_rounds: int = 2,
         iterations: int = 60,
         polish: int = 15,
         exact_gradients: bool = False,
@@ -108,6 +109,7 @@ class CompressedLanguageModel(CompressedNetwork):
         self.only = only
         self.allocator = allocator
         self.fitted = fitted
+        self.measured_rounds = measured_rounds
         self.iterations = iterations
         self.polish = polish
         self.exact_gradients = exact_gradients

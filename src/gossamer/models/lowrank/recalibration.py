@@ -21,9 +21,10 @@ def recalibrate_(model: nn.Module, batches: Iterable[Batch]) -> int:
     if not norms:
         return 0
     momenta = [norm.momentum for norm in norms]
+    uncounted = [norm for norm in norms if norm.num_batches_tracked is None]
+    for norm in uncounted:
+        norm.num_batches_tracked = torch.tensor(0)  # a plain mean has to count
     for norm in norms:
-        if norm.num_batches_tracked is None:
-            norm.num_batches_tracked = torch.tensor(0)
         norm.reset_running_stats()
         norm.momentum = None  # a plain mean over all batches
     try:
@@ -33,4 +34,6 @@ def recalibrate_(model: nn.Module, batches: Iterable[Batch]) -> int:
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
+        for norm in uncounted:
+            norm.num_batches_tracked = None
     return len(norms)

@@ -93,7 +93,8 @@ class CompressionReport:
         return cls(**{**values, "layers": layers, "iterations": iterations})
 
     def _repr_html_(self) -> str:
-        return html_table(self.table())
+        *rows, total = self.table()
+        return html_table(rows, total=total)
 
     def __str__(self) -> str:
         rows = [{key: _text(cell) for key, cell in row.items()} for row in self.table()]

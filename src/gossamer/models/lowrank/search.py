@@ -39,10 +39,14 @@ class SearchSettings:
 
     Masks end between 0 and 1, and rounding them costs much of what the search has gained. `binarise` > 0 charges
     ρ Σ m(1 − m) on top of the loss, ρ rising from 0 after a third of the iterations to `binarise` times the mean slope
-    of the first gradient, so that most masks have decided themselves when they are rounded.
+    of the first gradient, so that most masks have decided themselves when they are rounded. The search starts at ranks
+    that `measured_rounds` of `sensitivity.py` found, on `measured_batches` each; 0 rounds leave POS-CVX's, and so does
+    `prune`, whatever they are.
     """
 
     iterations: int = 60
+    measured_rounds: int = 2
+    measured_batches: int = 4
     binarise: float = 2.0
     polish: int = 15
     roundings: int = 3
@@ -51,7 +55,9 @@ class SearchSettings:
     random_state: int | None = 0
 
     def __post_init__(self) -> None:
-        for name, least in {"iterations": 1, "polish": 0, "roundings": 1, "score_batches": 1}.items():
+        least_values = {"iterations": 1, "measured_rounds": 0, "measured_batches": 1}
+        least_values |= {"polish": 0, "roundings": 1, "score_batches": 1}
+        for name, least in least_values.items():
             check_int(name, getattr(self, name), at_least=least)
         check_real("binarise", self.binarise, at_least=0)
 
