@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, beta_kl, concentrations, draw_beta_logit, draw_switch
+from gossamer.models.spikeslab.gates import (
+    LARGEST,
+    SMALLEST,
+    BalancedScores,
+    beta_kl,
+    concentrations,
+    draw_beta_logit,
+    draw_switch,
+)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -83,3 +91,13 @@ def test_the_gradient_of_a_switch_is_that_of_the_relaxed_draw():
     noise = torch.logit(torch.rand(3, generator=generator(3), dtype=torch.float64))
     relaxed = torch.sigmoid((logit.detach() + noise) / 0.7)
     torch.testing.assert_close(logit.grad, relaxed * (1 - relaxed) / 0.7)
+
+
+def test_states_of_balanced_scores_hold_real_numbers_and_load_without_torchs_metadata():
+    """A checkpoint's state is a plain dict, and for one of those torch's batch norm makes up a counter of batches."""
+    scores, other = BalancedScores(3), BalancedScores(3)
+    scores(torch.randn(8, 3))
+    state = dict(scores.state_dict())
+    assert all(tensor.is_floating_point() for tensor in state.values())
+    other.load_state_dict(state)
+    assert torch.equal(other.over_sentences.running_mean, scores.over_sentences.running_mean)

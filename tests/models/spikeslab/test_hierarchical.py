@@ -13,7 +13,7 @@ from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
 @pytest.mark.parametrize(("alpha", "beta"), [(4.0, 1.0), (1.0, 1.0), (0.5, 3.0)])
 def test_posteriors_of_gates_begin_as_the_prior(alpha, beta):
     torch.manual_seed(0)
-    codes = HierarchicalCodes(FEATURES, DIMS, alpha=alpha, beta=beta)
+    codes = HierarchicalCodes(FEATURES, DIMS, alpha=alpha, beta=beta, gates="free")
     found = codes.gates(torch.zeros(1, FEATURES))
     assert found[0].mean().item() == pytest.approx(alpha, rel=0.3)
     assert found[1].mean().item() == pytest.approx(beta, rel=0.3)
@@ -23,7 +23,7 @@ def test_posteriors_of_gates_begin_as_the_prior(alpha, beta):
 
 def test_a_spike_is_thin_and_a_slab_is_not():
     torch.manual_seed(0)
-    codes = HierarchicalCodes(FEATURES, DIMS, alpha=4.0, beta=1.0)
+    codes = HierarchicalCodes(FEATURES, DIMS, alpha=4.0, beta=1.0, gates="free")
     z = codes.draw(torch.zeros(4_000, FEATURES), torch.Generator().manual_seed(0)).z
     assert (z.abs() < 0.2).float().mean().item() == pytest.approx(0.8 + 0.2 * 0.15, abs=0.06)
 
@@ -45,6 +45,37 @@ def test_a_larger_alpha_is_sparser_a_priori():
         z = HierarchicalCodes(FEATURES, DIMS, alpha=alpha).draw_prior(2_000, torch.Generator().manual_seed(0))
         shares.append((z.abs() < 0.2).float().mean().item())
     assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(4.0, 1.0), (1.0, 1.0), (1.0, 3.0)])
+def test_balanced_gates_have_the_priors_share_in_every_dimension_and_sentence(alpha, beta):
+    torch.manual_seed(0)
+    codes = HierarchicalCodes(FEATURES, 40, alpha=alpha, beta=beta)
+    with torch.no_grad():
+        codes.gate_head[-1].bias += 20 * torch.randn(80)  # whatever the network says of a dimension as such
+        features = torch.randn(2_000, FEATURES)
+        off_alpha, off_beta = codes.gates(features)
+    off = off_alpha / (off_alpha + off_beta)
+    wanted = alpha / (alpha + beta)
+    assert off.mean().item() == pytest.approx(wanted, abs=0.05)
+    assert off.mean(dim=0).sub(wanted).abs().max().item() < 0.15
+    assert off.mean(dim=1).sub(wanted).abs().mean().item() < 0.1
+    assert ((off < 0.1) | (off > 0.9)).float().mean().item() > 0.5  # decided, most of them
+
+
+def test_balanced_gates_of_one_sentence_are_those_it_has_among_others():
+    torch.manual_seed(0)
+    codes = HierarchicalCodes(FEATURES, DIMS)
+    features = torch.randn(50, FEATURES)
+    for _ in range(200):
+        codes.gates(features)
+    together = codes.gates(features)
+    codes.eval()
+    alone = [codes.gates(row[None]) for row in features]
+    for one, many in zip(zip(*alone, strict=True), together, strict=True):
+        torch.testing.assert_close(torch.cat(one), many, rtol=0.1, atol=0.1)
+    codes.train()
+    assert all(torch.isfinite(part).all() for part in codes.gates(features[:1]))
 
 
 class FreePosteriors(HierarchicalCodes):

@@ -20,8 +20,9 @@ def all_codes() -> dict[str, Codes]:
     torch.manual_seed(0)
     return {
         "gaussian": GaussianCodes(FEATURES, DIMS, norm="l1"),
-        "joint": HierarchicalCodes(FEATURES, DIMS),
-        "mixture": HierarchicalCodes(FEATURES, DIMS, divergence="mixture", alpha=0.5, beta=0.5),
+        "joint": HierarchicalCodes(FEATURES, DIMS, gates="free"),
+        "balanced": HierarchicalCodes(FEATURES, DIMS),
+        "mixture": HierarchicalCodes(FEATURES, DIMS, divergence="mixture", alpha=0.5, beta=0.5, gates="free"),
         "mat": MatCodes(FEATURES, DIMS),
         "vsc": SparseCodingCodes(FEATURES, DIMS, num_pseudo_inputs=3),
     }

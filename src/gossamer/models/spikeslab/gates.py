@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 # Outside this range draws of γ are 0 or 1 to the last bit and gradients of the Beta function lose all digits.
@@ -83,3 +85,55 @@ def draw_switch(
     uniform = torch.rand(shape, generator=generator, dtype=dtype, device=device).clamp(tiny, 1 - tiny)
     relaxed = torch.sigmoid((off_logit + torch.logit(uniform)) / temperature)
     return (relaxed > 0.5).to(dtype) + (relaxed - relaxed.detach())  # the bracket is exactly 0
+
+
+class UncountedNorm(nn.BatchNorm1d):
+    """Batch normalisation without its counter of batches: nothing here reads it, and artifacts hold real numbers."""
+
+    # BatchNorm's own adds the counter to states without torch's metadata, such as those of checkpoints and artifacts.
+    _load_from_state_dict = nn.Module._load_from_state_dict
+
+    def __init__(self, num_features: int, *, affine: bool, momentum: float) -> None:
+        super().__init__(num_features, affine=affine, momentum=momentum)
+        self.num_batches_tracked = None
+
+
+class BalancedScores(nn.Module):
+    """Scores of gates that compare: over sentences within a dimension, then over the dimensions of a sentence.
+
+    Both have mean 0 and deviation 1 afterwards, so a dimension is on for its share of sentences and a sentence has its
+    share of dimensions on, whatever the network does; what is left to learn is which. In training the statistics of
+    dimensions are the batch's, and running means are kept for later, as in batch normalisation.
+    """
+
+    def __init__(self, latent_dim: int) -> None:
+        super().__init__()
+        self.over_sentences = UncountedNorm(latent_dim, affine=False, momentum=0.05)
+
+    def forward(self, scores: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        """Return the scores in balance."""
+        if self.training and len(scores) == 1:  # one sentence has no deviation
+            norm = self.over_sentences
+            assert norm.running_mean is not None
+            assert norm.running_var is not None
+            scores = (scores - norm.running_mean) / (norm.running_var + norm.eps).sqrt()
+        else:
+            scores = self.over_sentences(scores)
+        centred = scores - scores.mean(dim=1, keepdim=True)
+        return centred / (centred.square().mean(dim=1, keepdim=True) + self.over_sentences.eps).sqrt()
+
+
+def balanced_off_logit(
+    scores: Float[Tensor, "B D"], log_odds: Float[Tensor, "*one"], decisiveness: float
+) -> Float[Tensor, "B D"]:
+    """Return the logit of P(off) such that its mean over normal `scores` has about the odds that are asked for.
+
+    The larger `decisiveness`, the fewer gates are left to chance. E[sigmoid(m + d·s)] is about sigmoid of
+    m / sqrt(1 + π d² / 8) for a normal s (MacKay 1992).
+
+    >>> scores = torch.randn(1000, 50, generator=torch.Generator().manual_seed(0))
+    >>> off = torch.sigmoid(balanced_off_logit(scores, torch.tensor(4.0).log(), 4.0))
+    >>> bool((off.mean() - 0.8).abs() < 0.02)
+    True
+    """
+    return log_odds * math.sqrt(1 + math.pi * decisiveness**2 / 8) + decisiveness * scores

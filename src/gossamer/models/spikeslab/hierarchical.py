@@ -12,6 +12,8 @@ from gossamer.models.spikeslab.codes import Codes, Described, Drawn, draw_normal
 from gossamer.models.spikeslab.gates import (
     LARGEST,
     SMALLEST,
+    BalancedScores,
+    balanced_off_logit,
     beta_kl,
     concentrations,
     draw_beta_logit,
@@ -20,6 +22,10 @@ from gossamer.models.spikeslab.gates import (
 from gossamer.models.spikeslab.spike_slab import SPIKE_SCALE, spike_slab_kl, spike_slab_kl_sampled
 
 DIVERGENCES = ("joint", "mixture")
+GATES = ("balanced", "free")
+# Of balanced gates: how far apart sentences are in logits of P(off), and the least concentration of q(γ|x), with which
+# the smallest parameter of a Beta distribution still allows P(off) from 0.01 to 0.99.
+DECISIVENESS, LEAST_CONCENTRATION = 4.0, 4.0
 
 
 class HierarchicalCodes(Codes):
@@ -27,6 +33,11 @@ class HierarchicalCodes(Codes):
 
     `divergence` is how KL(q(z|γ, x) ‖ p(z|γ)) is computed: "joint" in closed form, "mixture" from the draws
     (`spike_slab.py`). Posteriors of γ begin as the prior: what opens a gate is then the sentence, and not chance.
+
+    Gates are "free", both parameters of q(γ|x) whatever the network says, as in the paper, or "balanced": the network
+    gives scores, and E[γ] is such that every dimension is on for a like share of sentences and every sentence has a
+    like number of dimensions on, the prior's. Free gates stay near the prior and switch by chance, or some dimensions
+    are always on and others never; balanced ones have to tell sentences apart.
     """
 
     log_alpha: Tensor
@@ -42,6 +53,7 @@ class HierarchicalCodes(Codes):
         spike_scale: float = SPIKE_SCALE,
         temperature: float = 0.5,
         divergence: str = "joint",
+        gates: str = "balanced",
     ) -> None:
         super().__init__()
         self.latent_dim, self.divergence = latent_dim, divergence
@@ -51,20 +63,30 @@ class HierarchicalCodes(Codes):
         self.register_buffer("log_beta", torch.tensor([math.log(beta)]))
         self.gate_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
         self.slab_head = make_head(feature_dim + latent_dim, feature_dim, 2 * latent_dim)
+        self.balance = BalancedScores(latent_dim) if gates == "balanced" else None
         self._start_at_prior(alpha, beta)
 
     @torch.no_grad()
     def _start_at_prior(self, alpha: float, beta: float) -> None:
         last = self.gate_head[-1]
         assert isinstance(last, nn.Linear)
-        for part, value in zip(last.bias.chunk(2), (alpha, beta), strict=True):
-            above = min(max(value - SMALLEST, 1e-2), LARGEST / 4)
-            part.fill_(above + math.log(-math.expm1(-above)))  # softplus of it is `above`
+        first, second = last.bias.chunk(2)
+        if self.balance is None:
+            first.fill_(_before_softplus(alpha - SMALLEST))
+            second.fill_(_before_softplus(beta - SMALLEST))
+        else:  # scores, whose mean is taken off, and the concentration
+            first.zero_()
+            second.fill_(_before_softplus(alpha + beta - SMALLEST - LEAST_CONCENTRATION))
 
     def gates(self, features: Float[Tensor, "B H"]) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Return the two parameters of q(γ|x)."""
-        alpha, beta = concentrations(self.gate_head(features)).chunk(2, dim=1)
-        return alpha, beta
+        first, second = self.gate_head(features).chunk(2, dim=1)
+        if self.balance is None:
+            return concentrations(first), concentrations(second)
+        off_logit = balanced_off_logit(self.balance(first), self.log_alpha - self.log_beta, DECISIVENESS)
+        total = LEAST_CONCENTRATION + concentrations(second)
+        alpha, beta = total * torch.sigmoid(off_logit), total * torch.sigmoid(-off_logit)
+        return alpha.clamp_min(SMALLEST), beta.clamp_min(SMALLEST)
 
     def _slab(self, features: Tensor, off_probs: Tensor) -> tuple[Tensor, Tensor]:
         # A spike's probability of 0.5 is neither here nor there: centred, as inputs should be.
@@ -103,3 +125,9 @@ class HierarchicalCodes(Codes):
         is_off = draw_switch(off_logit, self.temperature, generator)
         noise = torch.randn(shape, generator=generator)
         return torch.where(is_off > 0.5, self.spike_scale * noise, noise)
+
+
+def _before_softplus(value: float) -> float:
+    """Return what softplus makes `value` of, kept in the range where both have gradients."""
+    above = min(max(value, 1e-2), LARGEST / 4)
+    return above + math.log(-math.expm1(-above))

@@ -18,7 +18,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.dial import SparsityDial
-from gossamer.models.spikeslab.hierarchical import DIVERGENCES, HierarchicalCodes
+from gossamer.models.spikeslab.hierarchical import DIVERGENCES, GATES, HierarchicalCodes
 from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
 from gossamer.models.spikeslab.pretrained import MINILM, PretrainedEncoder
@@ -47,7 +47,9 @@ class SentenceVAE(SentenceModel):
 
     `sparsity` is the dial of "spike_slab": the Average Hoyer that drawn codes shall have, for which alpha is found
     while training, beginning at `alpha` (`alpha_` and `beta_` are what it came to). Without it the prior of γ is
-    Beta(`alpha`, `beta`): the larger alpha / beta, the sparser. `divergence` is how KL(z|γ) is computed: "joint" in
+    Beta(`alpha`, `beta`): the larger alpha / beta, the sparser. `gates` are "balanced", each dimension on for a like
+    share of sentences and each sentence with a like number of dimensions on, or "free", the paper's, which tend to
+    switch by chance. `divergence` is how KL(z|γ) is computed: "joint" in
     closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and of the binary concrete.
 
     `psi` weighs KL(z), `lam` KL(γ), the MMD or the pseudo-inputs' term; below 1 they keep the code from being ignored.
@@ -81,6 +83,7 @@ class SentenceVAE(SentenceModel):
         beta: float = 1.0,
         psi: float = 0.01,
         lam: float = 0.01,
+        gates: str = "balanced",
         divergence: str = "joint",
         spike_scale: float = 0.05,
         temperature: float = 0.5,
@@ -110,6 +113,7 @@ class SentenceVAE(SentenceModel):
         self.beta = beta
         self.psi = psi
         self.lam = lam
+        self.gates = gates
         self.divergence = divergence
         self.spike_scale = spike_scale
         self.temperature = temperature
@@ -265,6 +269,7 @@ class SentenceVAE(SentenceModel):
             spike_scale=self.spike_scale,
             temperature=self.temperature,
             divergence=self.divergence,
+            gates=self.gates,
         )
 
     def _count_words(self, data: Sentences) -> None:
@@ -310,6 +315,7 @@ class SentenceVAE(SentenceModel):
             check_real(name, getattr(self, name), above=0)
         for name in ("psi", "lam", "norm_weight"):
             check_real(name, getattr(self, name), at_least=0)
+        check_choice("gates", self.gates, GATES)
         check_choice("divergence", self.divergence, DIVERGENCES)
         check_real("off_prob", self.off_prob, above=0, below=1)
         check_real("warm_up", self.warm_up, at_least=0, at_most=1)
