@@ -82,10 +82,10 @@ class Gate:
             async with asyncio.timeout(limit):
                 await self._app(scope, passage.receive, passage.send)
         except TimeoutError:
-            if passage.has_body:
-                await passage.fail(503, f"the answer took longer than {limit:g} seconds; ask again, or for less")
-            else:
+            if passage.waits_for_body:
                 await passage.fail(408, f"the body did not arrive within {limit:g} seconds")
+            else:
+                await passage.fail(503, f"the answer took longer than {limit:g} seconds; ask again, or for less")
         except TooLarge:
             await passage.fail(413, f"the body must have at most {self._settings.max_body} bytes")
         except Exception:
@@ -99,15 +99,19 @@ class _Passage:
     def __init__(self, receive: Receive, send: Send, max_body: int) -> None:
         self._receive, self._send = receive, send
         self._left = max_body
-        self.has_body = False
+        self._has_body = False
+        self.waits_for_body = False
         self.has_begun = False
         self.status = 500
 
     async def receive(self) -> Message:
+        # Only while somebody asks for it: a route without a body never does, and may still be slow.
+        self.waits_for_body = not self._has_body
         message = await self._receive()
+        self.waits_for_body = False
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
-            self.has_body = not message.get("more_body", False)
+            self._has_body = not message.get("more_body", False)
             if self._left < 0:
                 raise TooLarge
         return message

@@ -84,14 +84,18 @@ def _histories(session: Session, model: Any, history: Interactions, tolerance: f
         given = {"items": ids, "values": values}
         if "users" in session.inputs:
             given["users"] = model.users_.find(some.users.ids).astype(np.int64)
-        assert_close(session(**given)["scores"], all_scores(model, some), tolerance)
+        expected = all_scores(model, some)
+        assert_close(session(**given)["scores"], expected, tolerance)
+        # What the vocabulary does not have is -1 wherever it stands, and its value does not count.
+        strange = {name: np.insert(given[name], 0, unknown, axis=1) for name, unknown in (("items", -1), ("values", 5))}
+        assert_close(session(**given | strange)["scores"], expected, tolerance)
 
 
 def _documents(session: Session, model: Any, data: Counts, tolerance: float) -> None:
     nothing = Counts(sparse.csr_array((1, len(data.terms))), data.terms)
     for some in (data[:MOST_ROWS], data[:1], nothing):
         ids, values = padded(some.aligned_to(model.terms_).matrix)
-        found = session(terms=ids, values=values)
+        found = session(terms=np.insert(ids, 0, -1, axis=1), values=np.insert(values, 0, 5, axis=1))
         assert_close(found["codes"], model.transform(some, refine=False), tolerance)
         assert_close(found["scores"], all_scores(model, some, refine=False), tolerance)
 
@@ -115,7 +119,8 @@ def _rows(session: Session, model: Any, data: Any, tolerance: float) -> None:
         "expected": "predict",
         "counts": "predict_counts",
     }
-    for some in (data[:MOST_ROWS], data[:1]):
+    empty = [Counts(sparse.csr_array((1, len(data.terms))), data.terms)] if isinstance(data, Counts) else []
+    for some in (data[:MOST_ROWS], data[:1], *empty):
         inputs = some.inputs if isinstance(some, LabelledArrays) else some.matrix.toarray()
         shape = getattr(model, "shape_", None)
         rows = inputs.reshape(len(inputs), *(shape if shape is not None else [-1])).astype(np.float32)

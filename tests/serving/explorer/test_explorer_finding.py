@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from explorer_samples import FRUIT, halves
 
+from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.community import CommunityRecommender
 from gossamer.serving.explorer.finding import find_groups, tables_of
 
@@ -81,6 +84,20 @@ def test_phases_say_how_long_and_what_follows(known):
     for fact in groups.facts:
         assert fact["mean duration, steps"] == pytest.approx(5, abs=1)
         assert "100%" in fact["most often followed by"]
+
+
+def test_what_follows_a_phase_is_of_the_moves_out_of_it():
+    def facts(transition):
+        shape = {"emission.probs": np.full((1, len(transition), 3), 1 / 3), "initial": np.ones((1, len(transition)))}
+        model = SimpleNamespace(parameters_={**shape, "transition": np.array([transition])})
+        (groups,) = find_groups(model, {"events": Vocabulary(["a", "b", "c"])})
+        return {groups.label(number): fact for number, fact in enumerate(groups.facts)}
+
+    of_three = facts([[0.8, 0.15, 0.05], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    assert of_three["0"]["most often followed by"] == "phase 1 (75%)"
+    assert of_three["0"]["mean duration, steps"] == 5
+    assert of_three["2"]["most often followed by"] == "no other phase"
+    assert facts([[1.0]])["0"]["most often followed by"] == "no other phase"
 
 
 def test_memberships_of_users_sum_to_one(known):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from explorer_samples import halves
+from explorer_samples import NAMES, halves
 
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import about
@@ -29,6 +29,25 @@ def test_each_answer_is_worked_out_once_and_through_ask(folder):
     assert all(one is found[0] for one in found)
     assert len(asked) == 1
     assert knowledge.projected("items", "pca", np.arange(20)) is knowledge.projected("items", "pca", np.arange(20))
+
+
+@pytest.mark.parametrize(("name", "method"), [("ease", "item_weights"), ("als", "item_vectors")])
+def test_a_model_is_called_through_ask_only(folder, monkeypatch, name, method):
+    asking, called = [], []
+
+    def ask(question):
+        asking.append(True)
+        try:
+            return question()
+        finally:
+            asking.pop()
+
+    model = load_model(folder / name)
+    original = getattr(model.estimator, method)
+    monkeypatch.setattr(model.estimator, method, lambda *given: called.append(bool(asking)) or original(*given))
+    about(Knowledge(model, ask), "items", NAMES[0])
+    assert called
+    assert all(called)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("items", "absent"), ("spoons", "a"), ("items", "")])
@@ -61,3 +80,15 @@ def test_users_and_titles_come_from_histories(folder):
     expected = model.estimator.recommend(data[3:4], 5).items[0]
     assert [row.name for row in ranking.rows] == [knowledge.name_of("items", item) for item in expected]
     assert ranking.title == "Recommended"
+    # What the model says of itself has ids, and they are links, too.
+    assert knowledge.index_of("items", "fruit.apple1") == knowledge.index_of("items", "Thing 0") == 1
+
+
+def test_a_user_is_found_by_id_and_not_by_place(folder):
+    data = halves()
+    backwards = data[np.arange(len(data))[::-1]]
+    model = load_model(folder / "communities")
+    knowledge = Knowledge(replace(model, histories=backwards))
+    (ranking,) = [one for one in about(knowledge, "users", "user1", 5).rankings if one.title == "Recommended"]
+    expected = model.estimator.recommend(data[1:2], 5)
+    assert [row.name for row in ranking.rows] == [knowledge.name_of("items", item) for item in expected.items[0]]

@@ -10,8 +10,10 @@ from explorer_samples import NAMES
 
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer import maps
+from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.maps import make_map
 from gossamer.serving.explorer.projection import principal_plane
+from gossamer.serving.loading import load_model
 
 
 def unpacked(text: str, kind: str) -> np.ndarray:
@@ -37,12 +39,19 @@ def test_points_have_the_colour_of_their_strongest_group(known):
     assert ((colours[:, None] == colours) == (strongest[:, None] == strongest)).all()
 
 
-def test_of_many_names_the_most_frequent_are_shown(known, monkeypatch):
+def test_of_many_names_the_most_frequent_are_shown(folder, monkeypatch):
     monkeypatch.setattr(maps, "MOST_POINTS", 5)
-    counts = known["als"].frequencies["items"]
-    rows = maps._shown(known["als"], "items", 20)
-    assert sorted(counts[rows]) == sorted(np.sort(counts)[-5:])
-    assert len(maps._shown(known["anchors"], "items", 20)) == 5  # nothing is known of how often they come
+    knowledge = Knowledge(load_model(folder / "als"))  # its own: maps are kept
+    counts = knowledge.frequencies["items"]
+    found = make_map(knowledge, "items")
+    assert (found.num_points, found.total, found.chosen_by) == (5, 20, "the most frequent")
+    assert sorted(counts[[NAMES.index(name) for name in found.names]]) == sorted(np.sort(counts)[-5:])
+
+
+def test_where_nothing_is_known_of_frequencies_nothing_is_claimed(known, monkeypatch):
+    monkeypatch.setattr(maps, "MOST_POINTS", 5)
+    rows, chosen_by = maps._shown(known["anchors"], "items", 20)
+    assert (rows.tolist(), chosen_by) == ([0, 4, 9, 14, 19], "evenly chosen")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("network", "classes"), ("als", "users")])

@@ -20,6 +20,11 @@ def test_equal_then_beginning_then_a_word_then_anywhere():
     assert found(index, " JSON ") == ["json", "json.dumps", "test.json", "ujson", "path.simplejson"]
 
 
+def test_words_of_a_query_begin_where_words_of_a_name_do():
+    index = NameIndex({"items": Vocabulary(["xpath.join", "os.path.join"])})
+    assert found(index, "path.join") == ["os.path.join", "xpath.join"]
+
+
 def test_what_comes_most_often_is_first_among_equals():
     counts = {"items": np.array([1, 0, 0, 0, 9, 0])}
     assert found(NameIndex({"items": Vocabulary(WORDS)}, counts), "json")[-2:] == ["path.simplejson", "ujson"]

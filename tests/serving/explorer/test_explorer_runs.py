@@ -53,6 +53,13 @@ def test_new_records_are_seen(tmp_path):
     assert [one.rows for one in runs.experiments()] == [1]
 
 
+def test_a_record_that_goes_while_it_is_looked_for_is_left_out(tmp_path):
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "a.0.json").write_text(json.dumps(record("a", 0, values=1, recall=0.5)))
+    (tmp_path / "tiny" / "gone.0.json").symlink_to(tmp_path / "absent.json")  # is listed, and is not there
+    assert [one.rows for one in Runs(tmp_path).experiments()] == [1]
+
+
 @pytest.mark.parametrize("experiment", ["absent", "tiny"])
 def test_runs_that_do_not_exist(results, experiment):
     with pytest.raises(NotFound, match=r"no runs of|No run of"):

@@ -64,5 +64,12 @@ def test_what_is_not_known_is_named():
 
     with pytest.raises(ValueError, match=r"the network must be of layers that ONNX export knows, got .*erf"):
         run_module(graph, Odd(), x)
+
+    class Pool(nn.Module):
+        def forward(self, x):
+            return nn.functional.max_pool2d(x, 3, padding=1)
+
+    with pytest.raises(ValueError, match="padding must be left out of pooling to be exported, got 1"):
+        run_module(graph, Pool(), x)
     with pytest.raises(ValueError, match="convolutions must be padded with a number of zeros"):
         run_module(graph, nn.Conv1d(1, 1, 3, padding="same"), x)

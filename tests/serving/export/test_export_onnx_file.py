@@ -7,9 +7,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from gossamer.models.counts import Unigram
+from gossamer.models.discrete import SparseCodes
 from gossamer.models.linear import EASE, BiasedMF
 from gossamer.persistence.vocabularies import read_vocabulary
-from gossamer.serving.export import write_onnx
+from gossamer.serving.export import graph, write_onnx
 from gossamer.testing.right_answers import two_blocks, two_themes
 from gossamer.version import __version__
 
@@ -34,13 +35,19 @@ def test_file_and_vocabularies(tmp_path):
     assert written.doc_string == answers
 
 
-def test_a_refused_model_leaves_what_was_there(tmp_path):
+def test_a_refused_model_leaves_what_was_there(tmp_path, monkeypatch):
     (tmp_path / "m.onnx").write_text("old")
     with pytest.raises(ValueError, match="Unigram has nothing to export"):
         write_onnx(Unigram().fit(two_themes().train), tmp_path / "m.onnx")
+    codes = SparseCodes().fit(np.eye(3, dtype=np.float32), ["a", "b", "c"])
+    with pytest.raises(ValueError, match="SparseCodes has nothing to export: it is an index to search in"):
+        write_onnx(codes, tmp_path / "m.onnx")
     with pytest.raises(NotFittedError, match="EASE"):
         write_onnx(EASE(), tmp_path / "m.onnx")
     with pytest.raises(ValueError, match=r"the model must be an estimator of gossamer.models, got ndarray"):
         write_onnx(np.eye(2), tmp_path / "m.onnx")
+    monkeypatch.setattr(graph, "LARGEST_BYTES", 10)
+    with pytest.raises(ValueError, match="the model must take less than 2 GB in ONNX"):
+        write_onnx(BiasedMF(num_factors=2, epochs=1).fit(two_blocks().history), tmp_path / "m.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
     assert (tmp_path / "m.onnx").read_text() == "old"

@@ -158,9 +158,11 @@ def _for_user(knowledge: Knowledge, index: int, n: int) -> Ranking | None:
     """Return what is recommended to a user with a known history, or what a model of ratings rates highest."""
     estimator, histories = knowledge.estimator, knowledge.histories
     if isinstance(estimator, Recommender):
-        if histories is None or len(histories) != len(knowledge.vocabularies["users"]):
+        # By id: the model may have its users in another order than the data have now.
+        row = -1 if histories is None else int(histories.users.find([knowledge.vocabularies["users"][index]])[0])
+        if histories is None or row < 0:
             return None
-        found = knowledge.ask(lambda: estimator.recommend(histories[index : index + 1], n))
+        found = knowledge.ask(lambda: estimator.recommend(histories[row : row + 1], n))
         keep = found.items[0] >= 0
         rows = _scored(knowledge, "items", found.items[0][keep], found.scores[0][keep])
         return Ranking("Recommended", "score, from what the user had in training", rows)

@@ -189,8 +189,9 @@ def _phases(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
         shares = _stationary(transition)
     shares = shares / max(float(shares.sum()), TINY)
     base = shares @ probs
+    # Of all moves to another phase: how often a chain stays is in its durations.
     moves = np.where(np.eye(len(transition), dtype=bool), 0.0, transition)
-    following = moves.argmax(axis=1)
+    moves = moves / np.maximum(moves.sum(axis=1, keepdims=True), TINY)
     order = np.argsort(-shares, kind="stable")
     return [
         Groups(
@@ -208,12 +209,16 @@ def _phases(estimator: Any, vocabularies: Vocabularies) -> list[Groups]:
                 {
                     "mean duration, steps": round(float(durations[phase]), 2),
                     "series begin with it": round(float(parameters["initial"][0][phase]), 3),
-                    "most often followed by": f"phase {following[phase]} ({moves[phase].max():.0%})",
+                    "most often followed by": _follower(moves[phase]),
                 }
                 for phase in order
             ],
         )
     ]
+
+
+def _follower(moves: np.ndarray) -> str:
+    return f"phase {moves.argmax()} ({moves.max():.0%})" if moves.max() > 0 else "no other phase"
 
 
 def _stationary(transition: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gossamer.core.checks import check_int, check_real
-from gossamer.serving.explorer.projection import principal_plane
+from gossamer.serving.explorer.projection import principal_plane, sketch, unit_rows
 
 RELEVANCE = 0.6  # λ that readers of topics preferred (Sievert and Shirley 2014)
 TINY = 1e-12
@@ -126,15 +126,16 @@ class Groups:
         """Return where groups lie on a plane (K, 2): like ones close together.
 
         Distributions by Hellinger distance, whose principal coordinates are the components of √p; anchors and
-        communities by their own vectors; others by the weights of their names.
+        communities by their own vectors; others by the weights of their names, sparse ones never made dense.
         """
         if self.probs is not None:
             return principal_plane(np.sqrt(np.maximum(self.probs, 0)))
         if self.vectors is not None:
             return principal_plane(self.vectors)
-        dense = self.weights.T if isinstance(self.weights, np.ndarray) else self.weights.T.toarray()
-        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
-        return principal_plane(dense / np.maximum(lengths, TINY))
+        if isinstance(self.weights, np.ndarray):
+            return principal_plane(unit_rows(self.weights.T))
+        lengths = np.sqrt(np.asarray(self.weights.power(2).sum(axis=0)).ravel())
+        return principal_plane(sketch((self.weights @ sparse.diags_array(1 / np.maximum(lengths, TINY))).T))
 
 
 def largest(values: np.ndarray, n: int) -> np.ndarray:

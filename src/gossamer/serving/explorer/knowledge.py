@@ -17,18 +17,13 @@ from gossamer.serving.explorer.finding import find_groups
 from gossamer.serving.explorer.groups import Groups
 from gossamer.serving.explorer.names import NameIndex
 from gossamer.serving.explorer.projection import project
-from gossamer.serving.explorer.vectors import Space, find_spaces
+from gossamer.serving.explorer.vectors import Ask, Space, ask_directly, find_spaces
 from gossamer.serving.loading import LoadedModel
 
 NUM_IN_TITLE = 3
 TITLE_RELEVANCE = 0.3  # a title tells groups apart, so it names what is special
 
 Answer = TypeVar("Answer")
-
-
-def ask_directly(question: Callable[[], Any]) -> Any:
-    """Put a question to a model that nobody else is asking."""
-    return question()
 
 
 class Knowledge:
@@ -38,11 +33,12 @@ class Knowledge:
     calls the model itself, which takes one caller at a time.
     """
 
-    def __init__(self, model: LoadedModel, ask: Callable[[Callable[[], Any]], Any] = ask_directly) -> None:
+    def __init__(self, model: LoadedModel, ask: Ask = ask_directly) -> None:
         self.model = model
         self.estimator = model.estimator
         self.ask = ask
-        self.vocabularies = _vocabularies(model)
+        self._own: Mapping[str, Vocabulary] = model.estimator.learned_vocabularies()
+        self.vocabularies = _vocabularies(model, self._own)
         self._locks: dict[Any, RLock] = defaultdict(RLock)
         self._known: dict[Any, Any] = {}
 
@@ -102,7 +98,7 @@ class Knowledge:
     def spaces(self) -> dict[str, Space]:
         """Where names lie, by vocabulary."""
         groups = self.groups
-        return self._once("spaces", lambda: find_spaces(self.estimator, self.vocabularies, groups))
+        return self._once("spaces", lambda: find_spaces(self.estimator, self.vocabularies, groups, self.ask))
 
     def projected(self, kind: str, projection: str, rows: np.ndarray) -> np.ndarray:
         """Return the places (n, 2) of these rows of a space; the rows are always the same for a vocabulary."""
@@ -123,6 +119,8 @@ class Knowledge:
         if vocabulary is None:
             raise NotFound(f"This model has no {kind[:80]!r}; it has {', '.join(self.vocabularies) or 'no names'}.")
         index = int(vocabulary.find([name])[0])
+        if index < 0 and vocabulary is not self._own.get(kind, vocabulary):
+            index = int(self._own[kind].find([name])[0])  # the model's own tables have ids, not titles
         if index < 0:
             raise NotFound(f"{name[:80]!r} is not among the {len(vocabulary):,} {kind} of this model.")
         return index
@@ -145,9 +143,9 @@ class Knowledge:
         return self._once(("places", groups.key), groups.places)
 
 
-def _vocabularies(model: LoadedModel) -> dict[str, Vocabulary]:
+def _vocabularies(model: LoadedModel, own: Mapping[str, Vocabulary]) -> dict[str, Vocabulary]:
     """Return what has names, people's names for items where the training data tell them."""
-    found = dict(model.estimator.learned_vocabularies())
+    found = dict(own)
     if model.histories is not None:
         found.setdefault("users", model.histories.users)
         if model.titles is not None and "items" in found and len(model.titles) == len(found["items"]):

@@ -103,7 +103,8 @@ def _is_leaf(module: nn.Module) -> bool:
 def _module_layer(name: str, module: nn.Module, change: Any, seen: set[int]) -> Layer:
     is_pair = isinstance(module, PAIRS)
     weights = []
-    buffers = [(key, value) for key, value in module.named_buffers(recurse=is_pair) if key in module.state_dict()]
+    stored = module.state_dict()
+    buffers = [(key, value) for key, value in module.named_buffers(recurse=is_pair) if key in stored]
     for weight_name, tensor in [*module.named_parameters(recurse=is_pair), *buffers]:
         if id(tensor) in seen:  # a tied weight is stored once
             continue

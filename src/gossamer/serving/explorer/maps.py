@@ -19,6 +19,7 @@ NUM_COLOURED = 4  # groups that have a colour of their own: more could not be to
 class PointMap:
     """Points of a vocabulary: little-endian float32 x, y, x, y … in base64, and one name each.
 
+    `chosen_by` says which names are shown where not all are, and is empty where all are.
     `colours` (uint8 in base64) says to which of the `legend` groups a point belongs most, 255 to none of them.
     """
 
@@ -27,6 +28,7 @@ class PointMap:
     meaning: str
     num_points: int
     total: int
+    chosen_by: str
     coordinates: str
     names: list[str]
     colours: str | None
@@ -44,7 +46,7 @@ def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointM
             + (f" It has maps of {drawn}." if drawn else "")
         )
     total = len(space.vectors)
-    rows = _shown(knowledge, kind, total)
+    rows, chosen_by = _shown(knowledge, kind, total)
     places = knowledge.projected(kind, projection, rows)
     colours, legend, noun = _colours(knowledge, kind, rows)
     ids = knowledge.vocabularies[kind].ids.gather(rows)
@@ -54,6 +56,7 @@ def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointM
         meaning=space.meaning,
         num_points=len(rows),
         total=total,
+        chosen_by=chosen_by,
         coordinates=_packed(places.astype("<f4")),
         names=[str(name) for name in ids],
         colours=None if colours is None else _packed(colours),
@@ -62,13 +65,14 @@ def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointM
     )
 
 
-def _shown(knowledge: Knowledge, kind: str, total: int) -> np.ndarray:
+def _shown(knowledge: Knowledge, kind: str, total: int) -> tuple[np.ndarray, str]:
+    """Return the rows that are drawn, and in words how they were chosen, where some are not."""
     if total <= MOST_POINTS:
-        return np.arange(total)
+        return np.arange(total), ""
     counts = knowledge.frequencies.get(kind)
     if counts is None:
-        return np.linspace(0, total - 1, MOST_POINTS).astype(np.int64)
-    return np.sort(largest(np.asarray(counts, dtype=np.float64), MOST_POINTS))
+        return np.linspace(0, total - 1, MOST_POINTS).astype(np.int64), "evenly chosen"
+    return np.sort(largest(np.asarray(counts, dtype=np.float64), MOST_POINTS)), "the most frequent"
 
 
 def _colours(knowledge: Knowledge, kind: str, rows: np.ndarray) -> tuple[np.ndarray | None, list[str], str]:

@@ -12,6 +12,7 @@ from gossamer.core.checks import check_int
 from gossamer.data.vocabulary import Vocabulary
 
 MOST_LETTERS = 200  # of a query; longer ones are no names
+NO_WORD = r"[^\p{L}\p{N}]"
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ class NameIndex:
         if not len(rows):
             return []
         names = self._lower[kind].gather(rows)
-        # A word begins after anything that is neither a letter nor a digit.
-        padded = " " + names.str.replace_all(r"[^\p{L}\p{N}]", " ")
-        starts_word = padded.str.contains(f" {wanted}", literal=True).to_numpy()
+        # A word begins after anything that is neither a letter nor a digit; what is wanted may have several.
+        padded = " " + names.str.replace_all(NO_WORD, " ")
+        begun = " " + pl.Series([wanted]).str.replace_all(NO_WORD, " ").item()
+        starts_word = padded.str.contains(begun, literal=True).to_numpy()
         starts = names.str.starts_with(wanted).to_numpy()
         grade = np.select([(names == wanted).to_numpy(), starts, starts_word], [0, 1, 2], 3)
         counts = self._frequencies.get(kind)

@@ -110,7 +110,9 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/layers")
     def layers(model: Text) -> Inside:
         """List the layers of a model."""
-        return look_inside(shelf.open(model).estimator)
+        known = shelf.open(model)
+        found: Inside = known.ask(lambda: look_inside(known.estimator))
+        return found
 
 
 def _add_names(router: APIRouter, shelf: Shelf) -> None:

@@ -113,7 +113,7 @@ class Runs:
         if self.folder is None or not self.folder.is_dir():
             return []
         paths = sorted(self.folder.glob("*/*.json"))
-        seen = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
+        seen = tuple((str(path), _changed(path)) for path in paths)
         if seen != self._seen:
             records = []
             for path in paths:
@@ -123,6 +123,13 @@ class Runs:
                     logger.info("%s is no record of a run: left out", path)  # benchmarks lie beside them
             self._records, self._seen = records, seen
         return self._records
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # gone since it was listed: `gossamer reproduce` works in the same folder
+        return 0
 
 
 def _measured(runs: Sequence[Record]) -> dict[str, float]:

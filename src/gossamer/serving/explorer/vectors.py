@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from gossamer.serving.explorer.finding import tables_of
 from gossamer.serving.explorer.groups import Groups, largest
 from gossamer.serving.explorer.projection import sketch, unit_rows
 from gossamer.serving.names import vocabulary_of
+
+Ask: TypeAlias = Callable[[Callable[[], Any]], Any]
+
+
+def ask_directly(question: Callable[[], Any]) -> Any:
+    """Put a question to a model that nobody else is asking."""
+    return question()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +54,20 @@ class Space:
         return best, scores[best]
 
 
-def find_spaces(estimator: Any, vocabularies: Mapping[str, Vocabulary], groups: Sequence[Groups]) -> dict[str, Space]:
-    """Return the best space of each vocabulary: learned vectors, votes between items, or what groups do to names."""
-    spaces = _item_space(estimator, vocabularies)
+def find_spaces(
+    estimator: Any, vocabularies: Mapping[str, Vocabulary], groups: Sequence[Groups], ask: Ask = ask_directly
+) -> dict[str, Space]:
+    """Return the best space of each vocabulary: learned vectors, votes between items, or what groups do to names.
+
+    `ask` runs what calls the model; what takes long is done with its numbers afterwards, when others may ask again.
+    """
+    spaces = _item_space(estimator, vocabularies, ask)
     users = getattr(estimator, "user_vectors_", None)
     if users is not None and len(users) == len(vocabularies.get("users", ())):
         spaces["users"] = Space("users", "the vectors that the model has learned for users", np.asarray(users))
     for kind, table in tables_of(estimator, vocabularies):
         if kind not in spaces:
-            spaces[kind] = Space(kind, f"the model's table of {kind}", table.weight.detach().cpu().numpy())
+            spaces[kind] = Space(kind, f"the model's table of {kind}", ask(partial(_rows_of, table)))
     for one in groups:
         if one.kind not in spaces:
             dense = one.weights if isinstance(one.weights, np.ndarray) else sketch(one.weights)
@@ -63,7 +75,12 @@ def find_spaces(estimator: Any, vocabularies: Mapping[str, Vocabulary], groups: 
     return {kind: space for kind, space in spaces.items() if space.vectors.shape[1] > 0}
 
 
-def _item_space(estimator: Any, vocabularies: Mapping[str, Vocabulary]) -> dict[str, Space]:
+def _rows_of(table: Any) -> np.ndarray:
+    rows: np.ndarray = table.weight.detach().cpu().numpy()
+    return rows
+
+
+def _item_space(estimator: Any, vocabularies: Mapping[str, Vocabulary], ask: Ask) -> dict[str, Space]:
     """Return the space of what the model knows by name, as the service's `/similar` sees it."""
     main = vocabulary_of(estimator)
     kind = next((kind for kind in ("items", "words", "terms") if kind in vocabularies), None)
@@ -71,9 +88,10 @@ def _item_space(estimator: Any, vocabularies: Mapping[str, Vocabulary]) -> dict[
         return {}
     if isinstance(estimator, ItemGraph):
         meaning = f"what each of the {kind} adds to the scores of all others"
-        return {kind: Space(kind, meaning, sketch(_graph(estimator, len(main))), estimator.item_weights)}
+        graph = ask(lambda: _graph(estimator, len(main)))
+        return {kind: Space(kind, meaning, sketch(graph), lambda item: ask(lambda: estimator.item_weights(item)))}
     if isinstance(estimator, ItemSpace):
-        vectors = np.asarray(estimator.item_vectors())
+        vectors = np.asarray(ask(estimator.item_vectors))
         return {kind: Space(kind, f"the vectors that the model has learned for {kind}", vectors)}
     return {}
 

@@ -31,7 +31,11 @@ def draw_graph(model: Any) -> Graph:
         return _code_graph(model)
     if isinstance(model, LabelModel):
         return _label_graph(model)
-    assert isinstance(model, SparseCountRegressor)
+    if not isinstance(model, SparseCountRegressor):
+        raise ValueError(
+            f"{type(model).__name__} has nothing to export: it is an index to search in; "
+            "export the model that made its codes"
+        )
     graph = Graph("predict and predict_counts: expected and whole counts of every class")
     inputs = _scaled(graph.input("features", np.float32, "batch", model.n_features_in_), model.scaler_)
     network: Any = model.network_

@@ -138,8 +138,12 @@ def _pick(graph: Graph, inputs: Value, key: Any) -> Value:
 
 def _pool(kind: str) -> Callable[..., Value]:
     def pool(graph: Graph, inputs: Value, kernel_size: int, stride: int | None = None, **options: Any) -> Value:
+        usual = {"ceil_mode": options.pop("ceil_mode", False), "padding": 0, "dilation": 1, "return_indices": False}
+        for name, value in options.items():
+            if value != usual.get(name):
+                raise ValueError(f"{name} must be left out of pooling to be exported, got {value!r}")
         sizes = {"kernel_shape": [kernel_size] * 2, "strides": [stride or kernel_size] * 2}
-        return graph.op(kind, inputs, **sizes, ceil_mode=int(options.get("ceil_mode", False)))
+        return graph.op(kind, inputs, **sizes, ceil_mode=int(usual["ceil_mode"]))
 
     return pool
 
@@ -149,7 +153,6 @@ FUNCTIONS: dict[Any, Callable[..., Value]] = {
     operator.mul: lambda graph, first, second: graph.op("Mul", first, second),
     operator.getitem: _pick,
     torch.mean: _mean,
-    torch.flatten: lambda graph, inputs, _=1: graph.op("Flatten", inputs, axis=1),
     functional.pad: _pad,
     functional.max_pool2d: _pool("MaxPool"),
     functional.avg_pool2d: _pool("AveragePool"),

@@ -46,10 +46,10 @@ def write_onnx(estimator: Any, path: str | os.PathLike[str]) -> str:
         "answers": graph.answers,
         **{f"vocabulary.{name}": file for name, file in names.items()},
     }
-    model = graph.model(metadata)
+    content = graph.model(metadata).SerializeToString()  # before a file is touched: this is what may fail
     for name, vocabulary in vocabularies.items():  # first, so that a graph never lies there without them
         with replacing_file(target.with_name(names[name])) as temporary:
             write_vocabulary(temporary, vocabulary)
     with replacing_file(target) as temporary:
-        temporary.write_bytes(model.SerializeToString())
+        temporary.write_bytes(content)
     return graph.answers

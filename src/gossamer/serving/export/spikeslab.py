@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
-from gossamer.models.spikeslab.gates import LARGEST, SMALLEST
-from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
+from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, balanced_off_logit
+from gossamer.models.spikeslab.hierarchical import DECISIVENESS, LEAST_CONCENTRATION, HierarchicalCodes
 from gossamer.models.spikeslab.module import GRUEncoder, WordVectors
 from gossamer.models.spikeslab.probe_network import SimpleClassifier
 from gossamer.models.spikeslab.rivals import MatCodes, SparseCodingCodes
@@ -103,10 +103,7 @@ def _describe(graph: Graph, codes: Codes, features: Value) -> tuple[Value, Value
     """Return `Codes.describe`: the mean, what it is where it is on, and the probability of being off."""
     width = codes.latent_dim
     if isinstance(codes, HierarchicalCodes):
-        raw = run_module(graph, codes.gate_head, features)
-        both = (raw.apply("Softplus") + np.float32(SMALLEST)).at_most(np.float32(LARGEST))
-        alpha, beta = both.part(0, width), both.part(width, 2 * width)
-        off = alpha / (alpha + beta)
+        off = _off_probs(codes, run_module(graph, codes.gate_head, features))
         slab = run_module(graph, codes.slab_head, graph.join(features, off - np.float32(0.5))).part(0, width)
         return (1.0 - off) * slab, slab, off
     if isinstance(codes, SparseCodingCodes):
@@ -122,3 +119,28 @@ def _describe(graph: Graph, codes: Codes, features: Value) -> tuple[Value, Value
     steepness = (codes.spike_scale**-2 - 1) / 2
     logit = np.float32(codes.off_logit - math.log(codes.spike_scale)) - mean * mean * np.float32(steepness)
     return mean, mean, logit.apply("Sigmoid")
+
+
+def _off_probs(codes: HierarchicalCodes, raw: Value) -> Value:
+    """Return E[γ] from what the head of the gates says: `HierarchicalCodes.gates`, in evaluation."""
+    width = codes.latent_dim
+    first, second = raw.part(0, width), raw.part(width, 2 * width)
+    if codes.balance is None:
+        alpha, beta = _concentrations(first), _concentrations(second)
+        return alpha / (alpha + beta)
+    norm = codes.balance.over_sentences
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    scores = (first - norm.running_mean.numpy()) / (norm.running_var + norm.eps).sqrt().numpy()
+    centred = scores - scores.sum(1, keep=True) / np.float32(width)
+    deviation = ((centred * centred).sum(1, keep=True) / np.float32(width) + np.float32(norm.eps)).apply("Sqrt")
+    shift = balanced_off_logit(torch.zeros(1), codes.log_alpha - codes.log_beta, DECISIVENESS).item()
+    logit = np.float32(shift) + np.float32(DECISIVENESS) * (centred / deviation)
+    total = _concentrations(second) + np.float32(LEAST_CONCENTRATION)
+    alpha, beta = (total * side.apply("Sigmoid") for side in (logit, -logit))
+    alpha, beta = alpha.at_least(np.float32(SMALLEST)), beta.at_least(np.float32(SMALLEST))
+    return alpha / (alpha + beta)
+
+
+def _concentrations(raw: Value) -> Value:
+    return (raw.apply("Softplus") + np.float32(SMALLEST)).at_most(np.float32(LARGEST))

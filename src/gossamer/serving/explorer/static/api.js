@@ -1,32 +1,19 @@
 // Questions to the server. Whatever goes wrong ends in an Error whose message is a sentence for people.
 
-let token = sessionStorage.getItem("gossamer-token") ?? "";
-const answered = new Map(); // answers of this page that do not change: maps and groups come back at once
-
 const PATIENCE = 12, PAUSE = 1500; // times, and milliseconds between them
 
-export function setToken(value) {
-  token = value;
-  sessionStorage.setItem("gossamer-token", value);
-}
-
-export class TokenNeeded extends Error {}
-
-// `patient` questions are asked again while the server is still working the answer out, which it keeps when it has it.
-export async function get(path, parameters = {}, { signal, keep = false, patient = false } = {}) {
+// A question is asked again while the server is still working the answer out, which it keeps when it has it; one that
+// comes with a signal is not, because whoever types will ask another one.
+export async function get(path, parameters = {}, { signal } = {}) {
   const query = new URLSearchParams(parameters).toString();
-  const address = `/explore/${path}${query ? `?${query}` : ""}`;
-  if (keep && answered.has(address)) return answered.get(address);
-  const answer = await fetched(address, signal, patient ? PATIENCE : 0);
-  if (keep) answered.set(address, answer);
-  return answer;
+  // Nothing is kept here: the server has its answers at hand, and a model may have been replaced since.
+  return fetched(`/explore/${path}${query ? `?${query}` : ""}`, signal, signal ? 0 : PATIENCE);
 }
 
 async function fetched(address, signal, times) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let response;
   try {
-    response = await fetch(address, { headers, signal });
+    response = await fetch(address, { signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Start it again with “gossamer serve”, then reload this page.");
@@ -35,7 +22,8 @@ async function fetched(address, signal, times) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
     return fetched(address, signal, times - 1);
   }
-  if (response.status === 401) throw new TokenNeeded("This server asks for a token.");
+  // The browser itself asks for a token, so that this one has been replaced since.
+  if (response.status === 401) throw new Error("This server asks for another token: reload this page to give it.");
   let body;
   try {
     body = await response.json();
@@ -47,8 +35,5 @@ async function fetched(address, signal, times) {
 }
 
 function sentence(body, status) {
-  const said = body?.detail ?? body?.error ?? body?.message;
-  if (typeof said === "string") return said;
-  if (Array.isArray(said) && typeof said[0]?.msg === "string") return `${said[0].msg}.`;
-  return `The server could not answer (status ${status}).`;
+  return typeof body?.error === "string" ? body.error : `The server could not answer (status ${status}).`;
 }

@@ -22,13 +22,13 @@ export async function drawCompare(place, { model, models, left, right, kind, nam
     go("compare", { model, left: first, right: second, kind: asked.kind, name: asked.name, ...parameters });
   };
   const found = await get("compare", { left: first, right: second });
-  const answers = el("div", {});
+  const answers = el("div", {}), asking = { turn: 0 };
   const search = searchBox({
     label: "Ask both about a name",
     model: () => first,
     choose: (hit) => {
       note("compare", { model, left: first, right: second, ...hit });
-      return ask(answers, first, second, hit.kind, hit.name);
+      return ask(answers, asking, first, second, hit.kind, hit.name);
     },
   });
   place.append(
@@ -39,49 +39,46 @@ export async function drawCompare(place, { model, models, left, right, kind, nam
   );
   if (name !== undefined) {
     search.input.value = name;
-    await ask(answers, first, second, kind ?? "items", name);
+    await ask(answers, asking, first, second, kind ?? "items", name);
   }
 }
 
 function settings(found) {
-  const row = (setting) => ({ setting: setting.name, [sides(found)[0]]: setting.left ?? "–", [sides(found)[1]]: setting.right ?? "–" });
+  const titles = { name: "setting", ...sides(found) };
   const differing = found.settings.filter((setting) => setting.differs), equal = found.settings.filter((setting) => !setting.differs);
   const lead = found.left_class === found.right_class ? `Both are ${found.left_class}.` : `${found.left_class} and ${found.right_class}.`;
   return card(
     "Settings that differ",
     lead,
-    differing.length ? table(differing.map(row), { caption: "Settings that differ" }) : notice("None."),
-    equal.length ? fold(`${equal.length} that are equal`, table(equal.map(row), { caption: "Equal settings" })) : null,
+    differing.length ? table(differing, { caption: "Settings that differ", titles }) : notice("None."),
+    equal.length ? fold(`${equal.length} that are equal`, table(equal, { caption: "Equal settings", titles })) : null,
   );
 }
 
 // A column for each side; two models of one name cannot be served, but one model may be compared with itself.
 function sides(found) {
-  return found.left === found.right ? [`${found.left} (left)`, `${found.right} (right)`] : [found.left, found.right];
+  const { left, right } = found;
+  return left === right ? { left: `${left} (left)`, right: `${right} (right)` } : { left, right };
 }
 
 function measures(found, rows) {
-  const [one, other] = sides(found);
   const written = (side) => (value, row) => {
-    const text = row.what === "bytes" && value !== null ? bytes(value) : number(value);
+    const text = row.name === "bytes" && value !== null ? bytes(value) : number(value);
     return row.better === side ? el("strong", { class: "better" }, text) : text;
   };
-  const cells = { [one]: written("left"), [other]: written("right"), better: () => "" };
-  const shown = rows.map((row) => ({ what: row.name, [one]: row.left, [other]: row.right, better: row.better }));
-  // Which is better is said by a mark on the number, not by a column of its own.
-  const node = table(shown, { caption: "Measures", cells });
-  for (const line of node.querySelectorAll("tr")) line.lastElementChild.remove();
-  return node;
+  return table(rows, { caption: "Measures", cells: { left: written("left"), right: written("right") }, titles: { name: "what", ...sides(found) } });
 }
 
-async function ask(answers, left, right, kind, name) {
+async function ask(answers, asking, left, right, kind, name) {
+  const turn = (asking.turn += 1);
   let found;
   try {
     found = await get("answers", { left, right, kind, name });
   } catch (error) {
-    show(answers, notice(error.message, "error"));
+    if (turn === asking.turn) show(answers, notice(error.message, "error"));
     return;
   }
+  if (turn !== asking.turn) return; // another name was asked for meanwhile
   const shared = new Set(found.shared);
   const side = (model, about, reason) =>
     el("div", { class: "answer" }, el("h4", {}, model), about ? [rankings(about, { model }, shared), belongings(about, { model })] : notice(reason));

@@ -1,6 +1,5 @@
 // Elements without markup: every text from outside goes in as text, so no name can become an element.
 
-export const SERIES = ["--series-1", "--series-2", "--series-3", "--series-4"];
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, properties, children) {

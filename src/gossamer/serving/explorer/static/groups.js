@@ -10,7 +10,7 @@ import { note } from "./state.js";
 const NUM_MEMBERS = 30;
 
 export async function drawGroups(place, { model, key, number: chosen }) {
-  const sets = await get("groups", { model }, { keep: true, patient: true });
+  const sets = await get("groups", { model });
   if (!sets.length) {
     place.append(
       heading("Groups"),
@@ -20,7 +20,7 @@ export async function drawGroups(place, { model, key, number: chosen }) {
   }
   const set = sets.find((one) => one.key === key) ?? sets[0];
   const opened = el("div", { class: "opened", "aria-live": "polite" });
-  const state = { model, set, relevance: 0.6, number: clamp(Number(chosen ?? 0), set.groups.length) };
+  const state = { model, set, relevance: 0.6, number: clamp(Number(chosen ?? 0), set.groups.length), turn: 0 };
   const picture = bubbles(set.groups, (group) => choose(group.number));
   const list = arrowKeys(
     el(
@@ -72,15 +72,15 @@ export async function drawGroups(place, { model, key, number: chosen }) {
 }
 
 async function open(opened, state) {
-  const { model, set } = state;
+  const { model, set } = state, turn = (state.turn += 1);
   let found;
   try {
     found = await get("group", { model, key: set.key, number: state.number, n: NUM_MEMBERS, relevance: state.relevance });
   } catch (error) {
-    show(opened, notice(error.message, "error"));
+    if (turn === state.turn) show(opened, notice(error.message, "error"));
     return;
   }
-  if (found.number !== state.number) return; // another was chosen meanwhile
+  if (turn !== state.turn) return; // another group, or another λ, was chosen meanwhile
   const hasFocus = opened.contains(document.activeElement) && document.activeElement.type === "range";
   show(
     opened,

@@ -1,6 +1,6 @@
 // The page as a whole: which model, which view, which colours; each view draws itself into <main>.
 
-import { get, setToken, TokenNeeded } from "./api.js";
+import { get } from "./api.js";
 import { announce, el, show } from "./dom.js";
 import { notice } from "./parts.js";
 import { searchBox } from "./search.js";
@@ -60,23 +60,11 @@ async function draw() {
     if (turn === drawing) place.dispatchEvent(new Event("shown"));
   } catch (error) {
     if (turn !== drawing) return;
-    if (error instanceof TokenNeeded) askForToken(error.message);
-    else show(view, notice(error.message, "error"));
+    show(view, notice(error.message, "error"));
     announce(error.message);
   } finally {
     if (turn === drawing) view.removeAttribute("aria-busy");
   }
-}
-
-function askForToken(reason) {
-  const input = el("input", { type: "password", "aria-label": "Token", autocomplete: "off", required: true });
-  const send = (event) => {
-    event.preventDefault();
-    setToken(input.value);
-    start();
-  };
-  show(view, notice(reason), el("form", { class: "inline", on: { submit: send } }, input, el("button", {}, "Go on")));
-  input.focus();
 }
 
 function startTheme() {
@@ -119,8 +107,7 @@ async function start() {
   try {
     models = await get("models");
   } catch (error) {
-    if (error instanceof TokenNeeded) askForToken(error.message);
-    else show(view, notice(error.message, "error"));
+    show(view, notice(error.message, "error"));
     return;
   }
   show(picker, models.map((one) => el("option", { value: one.name }, one.name)));
@@ -137,9 +124,10 @@ const search = searchBox({
   placeholder: "Search a name  ( / )",
   model: currentModel,
   choose: (hit) => {
-    const here = read().view;
+    const { view: here, projection } = read();
     // On the map a name is shown where it lies; anywhere else it is opened.
-    go(here === "map" ? "map" : "names", { model: currentModel(), ...hit });
+    if (here === "map") go("map", { model: currentModel(), projection, ...hit });
+    else go("names", { model: currentModel(), ...hit });
   },
 });
 document.getElementById("search").append(search.node);

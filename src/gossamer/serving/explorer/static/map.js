@@ -11,15 +11,15 @@ const PROJECTIONS = [["pca", "principal components"], ["neighbours", "neighbours
 const HELP = "Drag to move, scroll or pinch to zoom, click a point for its neighbours. By keyboard: arrows, + and −, 0 for all, Escape to let go.";
 
 export async function drawMap(place, { model, kind, name, projection = "pca" }) {
-  const about = await get("model", { model }, { keep: true });
+  const about = await get("model", { model });
   if (!about.maps.length) {
     place.append(heading("Map"), notice("This model has no map: it keeps no vectors of its names."));
     return;
   }
   if (kind && !about.maps.includes(kind)) place.append(notice(`This model has no map of ${kind}; this is the one of ${about.maps[0]}.`, "error"));
   const chosen = about.maps.includes(kind) ? kind : about.maps[0];
-  const points = await get("map", { model, kind: chosen, projection }, { keep: true, patient: true });
-  const size = points.num_points < points.total ? `the ${count(points.num_points)} most frequent of ${count(points.total)}` : count(points.total);
+  const points = await get("map", { model, kind: chosen, projection });
+  const size = points.chosen_by ? `${count(points.num_points)} of ${count(points.total)}, ${points.chosen_by}:` : count(points.total);
   const canvas = el("canvas", { class: "cloud", tabindex: "0", role: "application", "aria-label": `Map of ${points.num_points} ${chosen}. ${HELP}` });
   const aboutIt = [
     el("p", { class: "lead" }, `${size} ${chosen}, by ${points.meaning}. ${projection === "pca" ? "The two directions in which they differ most." : "Near means alike; far means little."}`),
@@ -85,7 +85,7 @@ async function choosePoint(point, { cloud, side, aboutIt, model, kind, projectio
   announce(name);
   show(side, el("h3", {}, nameLink(kind, name)), el("p", { class: "small" }, "Asking…"));
   try {
-    const found = await get("about", { model, kind, name, n: 12 }, { keep: true });
+    const found = await get("about", { model, kind, name, n: 12 });
     if (cloud.selected !== point) return undefined;
     const places = new Map(points.names.map((one, place) => [one, place]));
     cloud.marked = (found.rankings[0]?.rows ?? []).map((row) => places.get(row.name)).filter((one) => one !== undefined);
@@ -93,7 +93,7 @@ async function choosePoint(point, { cloud, side, aboutIt, model, kind, projectio
     cloud.redraw();
     show(side, el("h3", {}, nameLink(kind, name)), rankings({ rankings: found.rankings.slice(0, 1) }), belongings({ belongings: found.belongings.slice(0, 1) }));
   } catch (error) {
-    show(side, notice(error.message, "error"));
+    if (cloud.selected === point) show(side, notice(error.message, "error"));
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 // What a model knows about one name.
 
-import { get, TokenNeeded } from "./api.js";
+import { get } from "./api.js";
 import { el } from "./dom.js";
 import { belongings, card, facts, heading, nameLink, notice, rankings, table } from "./parts.js";
 import { address } from "./state.js";
@@ -11,7 +11,6 @@ export async function drawNames(place, { model, kind, name }) {
   try {
     found = await get("about", { model, kind: kind ?? "items", name });
   } catch (error) {
-    if (error instanceof TokenNeeded) throw error;
     place.append(notice(error.message, "error"));
     return drawStart(place, model);
   }
@@ -34,7 +33,7 @@ export async function drawNames(place, { model, kind, name }) {
 
 // Nothing looked up yet: say how, and offer names to begin with.
 async function drawStart(place, model) {
-  const found = await get("model", { model }, { keep: true });
+  const found = await get("model", { model });
   const kinds = Object.entries(found.vocabularies);
   place.append(
     heading("Look up a name", "Type a part of it above, or press / from anywhere. Arrow keys choose, Enter opens."),
@@ -42,7 +41,7 @@ async function drawStart(place, model) {
       ? el("p", {}, `This model knows ${kinds.map(([kind, size]) => `${size.toLocaleString("en")} ${kind}`).join(" and ")}.`)
       : notice("This model knows no names: it was trained on plain numbers."),
   );
-  const examples = await get("examples", { model }, { keep: true });
+  const examples = await get("examples", { model });
   for (const one of examples) {
     place.append(card(`Some ${one.kind}`, "", el("ul", { class: "chips" }, one.names.map((name) => el("li", {}, nameLink(one.kind, name))))));
   }

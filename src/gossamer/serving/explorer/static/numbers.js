@@ -7,7 +7,7 @@ export function count(value) {
 export function bytes(value) {
   let size = value;
   for (const unit of ["B", "KiB", "MiB", "GiB"]) {
-    if (Math.abs(size) < 1024) return unit === "B" ? `${size} B` : `${size.toFixed(1)} ${unit}`;
+    if (Math.abs(size) < 1024) return unit === "B" ? `${Math.round(size)} B` : `${size.toFixed(1)} ${unit}`;
     size /= 1024;
   }
   return `${size.toFixed(1)} TiB`;
@@ -36,7 +36,9 @@ export function score(value) {
 
 export function seconds(value) {
   if (value < 1) return `${(value * 1000).toFixed(0)} ms`;
-  return value < 60 ? `${value.toFixed(1)} s` : `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+  if (value < 59.95) return `${value.toFixed(1)} s`;
+  const whole = Math.round(value); // before it is divided: 119.7 seconds are 2 min 0 s, not 1 min 60 s
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
 // How a cost of a run is written.

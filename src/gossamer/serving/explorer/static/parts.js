@@ -68,10 +68,11 @@ export function bars(rows, { label = "", marked = new Set() } = {}) {
   return arrowKeys(list, "a");
 }
 
-// A table of rows with equal keys; numbers to the right.
-export function table(rows, { caption = "", cells = {} } = {}) {
+// A table of rows with equal keys; numbers to the right. `titles`, by key, say which columns there are, where a heading
+// is no key: names of models may be those of other columns, and numbers, which objects put first.
+export function table(rows, { caption = "", cells = {}, titles = null } = {}) {
   if (!rows.length) return notice("Nothing to show.");
-  const columns = Object.keys(rows[0]);
+  const columns = Object.keys(titles ?? rows[0]);
   const isNumber = (column) => rows.every((row) => row[column] === null || typeof row[column] === "number");
   const written = (column, row) => {
     if (cells[column]) return cells[column](row[column], row);
@@ -84,7 +85,7 @@ export function table(rows, { caption = "", cells = {} } = {}) {
     el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col", class: right[column] }, column)))),
+      el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col", class: right[column] }, titles ? titles[column] : column)))),
       el(
         "tbody",
         {},

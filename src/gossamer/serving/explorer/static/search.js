@@ -24,9 +24,18 @@ export function searchBox({ label, model, choose, placeholder = label }) {
     enterkeyhint: "search",
   });
   let hits = [];
+  let answered = ""; // the question that `hits` answer: what is typed, and in which model
   let chosen = -1;
   let asked = null;
   let timer = 0;
+
+  const question = () => JSON.stringify([model(), input.value.trim()]);
+
+  // An answer that is still on its way must not open the list again.
+  function drop() {
+    clearTimeout(timer);
+    asked?.abort();
+  }
 
   function close() {
     list.hidden = true;
@@ -56,20 +65,22 @@ export function searchBox({ label, model, choose, placeholder = label }) {
   }
 
   function take(hit) {
+    drop();
     close();
     input.value = hit.name;
     choose(hit);
   }
 
   async function ask() {
-    const wanted = input.value.trim();
-    asked?.abort();
+    const wanted = input.value.trim(), meant = question();
+    drop();
     if (!wanted) return close();
     asked = new AbortController();
     try {
       const found = await get("search", { model: model(), q: wanted, n: 12 }, { signal: asked.signal });
       if (!found.hits.length) return message(`No name has “${wanted}” in it.`);
       hits = found.hits;
+      answered = meant;
       open(
         hits.map((hit, place) =>
           el(
@@ -93,24 +104,29 @@ export function searchBox({ label, model, choose, placeholder = label }) {
     clearTimeout(timer);
     timer = setTimeout(ask, PAUSE);
   });
-  input.addEventListener("focus", () => { if (input.value.trim() && hits.length) list.hidden = false; });
-  input.addEventListener("blur", close);
+  input.addEventListener("focus", () => {
+    if (!hits.length || answered !== question()) return;
+    list.hidden = false;
+    input.setAttribute("aria-expanded", "true");
+  });
+  input.addEventListener("blur", () => {
+    drop();
+    close();
+  });
   input.addEventListener("keydown", async (event) => {
     if (event.key === "Escape") {
       if (list.hidden) input.value = "";
       else event.stopPropagation();
+      drop();
       close();
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (!input.value.trim()) return message("Type a part of a name first.");
-      clearTimeout(timer);
-      const hit = hits[Math.max(0, chosen)];
-      if (!hit || list.hidden) await ask();
-      const first = hit && !list.hidden ? hit : hits[0];
-      if (first) take(first);
+      if (list.hidden || answered !== question()) await ask();
+      if (answered === question() && hits.length) take(hits[Math.max(0, chosen)]);
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (list.hidden) await ask();
+      if (list.hidden || answered !== question()) await ask();
       const from = chosen < 0 && event.key === "ArrowUp" ? 0 : chosen;
       if (hits.length) mark((from + (event.key === "ArrowDown" ? 1 : -1) + hits.length) % hits.length);
     }

@@ -12,7 +12,7 @@ export const VIEWS = {
 
 export function read() {
   const [view, query = ""] = location.hash.replace(/^#/, "").split("?");
-  return { view: view in VIEWS ? view : "model", ...Object.fromEntries(new URLSearchParams(query)) };
+  return { ...Object.fromEntries(new URLSearchParams(query)), view: Object.hasOwn(VIEWS, view) ? view : "model" };
 }
 
 // The address of a view; what belongs to the model as a whole stays, what belongs to a view goes.
