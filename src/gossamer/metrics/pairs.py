@@ -53,11 +53,12 @@ def sample_pairs(
             user * num_items + generator.permutation(_left_to(taken, user, num_items))[: wanted[user]]
             for user in np.flatnonzero(is_small).tolist()
         ]
-        found = found[~is_small[found // num_items]]
+        if small:
+            found = found[~is_small[found // num_items]]
         drawing = np.where(is_small, 0, missing)
         drawn = np.repeat(np.arange(num_users), drawing) * num_items + generator.integers(num_items, size=drawing.sum())
         drawn = drawn[~_contains(taken, drawn)]
-        found = np.unique(np.concatenate([found, drawn, *small]))
+        found = _merge(found, np.unique(np.concatenate([drawn, *small])))
         missing = wanted - np.bincount(found // num_items, minlength=num_users)
     keys = np.concatenate([users.astype(np.int64) * num_items + items, found])
     order = np.argsort(keys, kind="stable")
@@ -174,6 +175,15 @@ def _keys(data: Interactions) -> np.ndarray:
     users, items = data.pairs()
     keys: np.ndarray = users.astype(np.int64) * data.num_items + items
     return keys
+
+
+def _merge(ordered: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the union of two sets in ascending order; the later rounds bring a few keys to millions."""
+    if not len(ordered):
+        return others
+    both = np.concatenate([ordered, others[~_contains(ordered, others)]])
+    both.sort(kind="stable")  # which takes two ordered runs for what they are
+    return both
 
 
 def _contains(ordered: np.ndarray, keys: np.ndarray) -> np.ndarray:
