@@ -57,7 +57,8 @@ def pair_scores(estimator: Any, pairs: Interactions, history: Interactions) -> F
         np.put_along_axis(dense, answer.items.astype(np.int64), answer.scores.astype(np.float64), axis=1)
         users, items = part.pairs()
         places = columns[items]
-        found = np.where(places >= 0, dense[users, np.maximum(places, 0)], dense[users].min(axis=1) - 1.0)
+        below_all = dense.min(axis=1) - 1.0  # of items that the model does not know
+        found = np.where(places >= 0, dense[users, np.maximum(places, 0)], below_all[users])
         scores[int(pairs.indptr[start]) : int(pairs.indptr[start]) + part.nnz] = found
     return scores
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.data import Interactions
+from gossamer.data import Interactions, Vocabulary
 from gossamer.models.linear import ALS
 from gossamer.models.linear.least_squares import frequency_penalty
 from gossamer.testing import oracles
@@ -78,3 +78,12 @@ def test_a_second_fit_forgets_what_was_made_of_the_first_factors():
     other = Interactions.from_pairs(["ann", "ann", "bob"], ["tea", "jam", "tea"])
     again.fit(other)
     np.testing.assert_array_equal(again.fold_in(other), ALS(num_factors=3, epochs=5).fit(other).fold_in(other))
+
+
+def test_an_item_that_nobody_has_stays_finite_over_many_sweeps():
+    """Its factors shrink towards zero in every sweep, and squares of tiny numbers underflow in single precision."""
+    data = two_blocks().history
+    with_a_stranger = Interactions(data.users, Vocabulary([*data.items.ids, "nobody's"]), data.indptr, data.indices)
+    model = ALS(num_factors=4, epochs=80).fit(with_a_stranger)
+    assert np.isfinite(model.item_factors_).all()
+    assert np.abs(model.item_factors_[-1]).max() < 1e-6

@@ -127,7 +127,8 @@ def _improve_row(
         r[a] = b[a] - q[a]
         p[a] = r[a]
     squared = _dot(r, r, width)
-    enough = np.float32(1e-12) * max(squared, _dot(b, b, width))
+    # Below the floor is zero, as for rows without entries: further steps would divide by products that have underflown.
+    enough = max(np.float32(1e-12) * max(squared, _dot(b, b, width)), np.float32(1e-30))
     for _ in range(steps):
         if squared <= enough:
             break
