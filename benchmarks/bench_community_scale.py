@@ -7,7 +7,7 @@ process holds. `neighbours_per_second` and `weighted_per_second` are draws of on
 nodes in NumPy, as a sampler without compiled loops has it. Smaller sizes have fewer users of the same kind.
 
     python benchmarks/bench_community_scale.py --small    # a hundredth, to try it
-    python benchmarks/bench_community_scale.py            # writes results/bench/community-scale.json; about an hour
+    python benchmarks/bench_community_scale.py            # writes results/bench/community-scale.json; about half an hour of one core
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gossamer.models.community.graph import Edges
 from gossamer.models.community.sampling import sample_neighbours
 from gossamer.runner.machine import peak_rss_bytes
 
-SIZES = (125_000, 250_000, 500_000, 1_000_000)
+SIZES = (62_500, 125_000, 250_000, 1_000_000)
 PER_USER, NUM_NEIGHBOURS = 20, 10
 SAMPLED, IN_A_LOOP = 500_000, 20_000  # rows that neighbours are drawn of
 SETTINGS = {
