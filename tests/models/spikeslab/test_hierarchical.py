@@ -81,6 +81,13 @@ def test_balanced_gates_are_on_where_the_slab_is_far_from_0():
         assert torch.corrcoef(torch.stack([row, off]))[0, 1] < -0.5
 
 
+def test_balanced_gates_do_not_pull_at_the_slab():
+    codes = HierarchicalCodes(FEATURES, DIMS)
+    sum(part.sum() for part in codes.gates(torch.randn(8, FEATURES))).backward()
+    assert all(weight.grad is None for weight in codes.slab_head.parameters())
+    assert all(weight.grad is not None for weight in codes.gate_head.parameters())
+
+
 def test_balanced_gates_of_one_sentence_are_those_it_has_among_others():
     torch.manual_seed(0)
     codes = HierarchicalCodes(FEATURES, DIMS)

@@ -39,6 +39,8 @@ class HierarchicalCodes(Codes):
     sentences and every sentence has a like number of dimensions on, the prior's. Free gates stay near the prior and
     switch by chance, or some dimensions are always on and others never; balanced ones have to tell sentences apart, and
     what is off is what would have been small: a code is a threshold of the slab's means, from which they can be read.
+    As in k-sparse autoencoders (Makhzani & Frey 2013) the choice of dimensions has no gradient of its own: means learn
+    from the words alone, and KL(γ) moves only how concentrated q(γ|x) is. It is large, and part of the ELBO.
     """
 
     log_alpha: Tensor
@@ -86,8 +88,10 @@ class HierarchicalCodes(Codes):
         if self.balance is None:
             first, second = concentrations(raw).chunk(2, dim=1)
             return first, second
-        mean, _ = self._slab(features, None)
-        off_logit = balanced_off_logit(self.balance(-mean.abs()), self.log_alpha - self.log_beta, DECISIVENESS)
+        # Gates follow means and do not pull at them: the gradient through a score is ten times that through the value
+        # when training begins, and mostly the noise of slabs.
+        size = self._slab(features, None)[0].detach().abs()
+        off_logit = balanced_off_logit(self.balance(-size), self.log_alpha - self.log_beta, DECISIVENESS)
         total = LEAST_CONCENTRATION + concentrations(raw)
         alpha, beta = total * torch.sigmoid(off_logit), total * torch.sigmoid(-off_logit)
         return alpha.clamp_min(SMALLEST), beta.clamp_min(SMALLEST)
