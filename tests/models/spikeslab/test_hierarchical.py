@@ -9,6 +9,8 @@ from gossamer.models.spikeslab.codes import split_parameters
 from gossamer.models.spikeslab.gates import concentrations
 from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
 
+WIDE = 40  # features and dimensions: with few features scores of many dimensions cannot differ
+
 
 @pytest.mark.parametrize(("alpha", "beta"), [(4.0, 1.0), (1.0, 1.0), (0.5, 3.0)])
 def test_posteriors_of_gates_begin_as_the_prior(alpha, beta):
@@ -47,13 +49,14 @@ def test_a_larger_alpha_is_sparser_a_priori():
     assert shares == sorted(shares)
 
 
+@pytest.mark.parametrize("offset", [0, 20])  # how far from 0 the network puts a dimension as such
 @pytest.mark.parametrize(("alpha", "beta"), [(4.0, 1.0), (1.0, 1.0), (1.0, 3.0)])
-def test_balanced_gates_have_the_priors_share_in_every_dimension_and_sentence(alpha, beta):
+def test_balanced_gates_have_the_priors_share_in_every_dimension_and_sentence(alpha, beta, offset):
     torch.manual_seed(0)
-    codes = HierarchicalCodes(FEATURES, 40, alpha=alpha, beta=beta)
+    codes = HierarchicalCodes(WIDE, WIDE, alpha=alpha, beta=beta)
     with torch.no_grad():
-        codes.gate_head[-1].bias += 20 * torch.randn(80)  # whatever the network says of a dimension as such
-        features = torch.randn(2_000, FEATURES)
+        codes.slab_head[-1].bias += offset * torch.randn(2 * WIDE)
+        features = torch.randn(2_000, WIDE)
         off_alpha, off_beta = codes.gates(features)
     off = off_alpha / (off_alpha + off_beta)
     wanted = alpha / (alpha + beta)
@@ -61,6 +64,28 @@ def test_balanced_gates_have_the_priors_share_in_every_dimension_and_sentence(al
     assert off.mean(dim=0).sub(wanted).abs().max().item() < 0.15
     assert off.mean(dim=1).sub(wanted).abs().mean().item() < 0.1
     assert ((off < 0.1) | (off > 0.9)).float().mean().item() > 0.5  # decided, most of them
+
+
+def test_balanced_gates_are_on_where_the_slab_is_far_from_0():
+    torch.manual_seed(0)
+    codes = HierarchicalCodes(WIDE, WIDE, alpha=2.0)
+    with torch.no_grad():
+        codes.slab_head[-1].bias[:WIDE] = 0
+        features = torch.randn(500, WIDE)
+        for _ in range(200):
+            codes.gates(features)
+        described = codes.eval().describe(features)
+    size = described.slab_mean.abs() / described.slab_mean.abs().mean(dim=0)
+    assert size[described.is_off].mean() < 0.5 * size[~described.is_off].mean()
+    for row, off in zip(described.slab_mean.abs().T, described.off_probs.T, strict=True):  # more so, the farther
+        assert torch.corrcoef(torch.stack([row, off]))[0, 1] < -0.5
+
+
+def test_balanced_gates_do_not_pull_at_the_slab():
+    codes = HierarchicalCodes(FEATURES, DIMS)
+    sum(part.sum() for part in codes.gates(torch.randn(8, FEATURES))).backward()
+    assert all(weight.grad is None for weight in codes.slab_head.parameters())
+    assert all(weight.grad is not None for weight in codes.gate_head.parameters())
 
 
 def test_balanced_gates_of_one_sentence_are_those_it_has_among_others():

@@ -21,6 +21,11 @@ def test_priors(prior):
     assert_parity(SentenceVAE(prior=prior, max_length=3, **SMALL).fit(data.train), data.test)
 
 
+def test_free_gates():
+    data = two_topics()
+    assert_parity(SentenceVAE(gates="free", max_length=3, **SMALL).fit(data.train), data.test)
+
+
 def test_a_foreign_encoder_is_named():
     class Bag(nn.Module):
         feature_dim = 5

@@ -34,10 +34,13 @@ class HierarchicalCodes(Codes):
     `divergence` is how KL(q(z|γ, x) ‖ p(z|γ)) is computed: "joint" in closed form, "mixture" from the draws
     (`spike_slab.py`). Posteriors of γ begin as the prior: what opens a gate is then the sentence, and not chance.
 
-    Gates are "free", both parameters of q(γ|x) whatever the network says, as in the paper, or "balanced": the network
-    gives scores, and E[γ] is such that every dimension is on for a like share of sentences and every sentence has a
-    like number of dimensions on, the prior's. Free gates stay near the prior and switch by chance, or some dimensions
-    are always on and others never; balanced ones have to tell sentences apart.
+    Gates are "free", both parameters of q(γ|x) whatever the network says, as in the paper, or "balanced": a dimension
+    is on where its slab's mean is far from 0, compared in such a way that every dimension is on for a like share of
+    sentences and every sentence has a like number of dimensions on, the prior's. Free gates stay near the prior and
+    switch by chance, or some dimensions are always on and others never; balanced ones have to tell sentences apart, and
+    what is off is what would have been small: a code is a threshold of the slab's means, from which they can be read.
+    As in k-sparse autoencoders (Makhzani & Frey 2013) the choice of dimensions has no gradient of its own: means learn
+    from the words alone, and KL(γ) moves only how concentrated q(γ|x) is. It is large, and part of the ELBO.
     """
 
     log_alpha: Tensor
@@ -61,36 +64,44 @@ class HierarchicalCodes(Codes):
         # Buffers, because the dial turns alpha while training, and a checkpoint and an artifact must hold it.
         self.register_buffer("log_alpha", torch.tensor([math.log(alpha)]))
         self.register_buffer("log_beta", torch.tensor([math.log(beta)]))
-        self.gate_head = make_head(feature_dim, feature_dim, 2 * latent_dim)
-        self.slab_head = make_head(feature_dim + latent_dim, feature_dim, 2 * latent_dim)
         self.balance = BalancedScores(latent_dim) if gates == "balanced" else None
+        # Free: both parameters, then a slab that knows γ. Balanced: the concentration; the slab comes before γ.
+        is_free = self.balance is None
+        self.gate_head = make_head(feature_dim, feature_dim, 2 * latent_dim if is_free else latent_dim)
+        self.slab_head = make_head(feature_dim + latent_dim * is_free, feature_dim, 2 * latent_dim)
         self._start_at_prior(alpha, beta)
 
     @torch.no_grad()
     def _start_at_prior(self, alpha: float, beta: float) -> None:
         last = self.gate_head[-1]
         assert isinstance(last, nn.Linear)
-        first, second = last.bias.chunk(2)
         if self.balance is None:
+            first, second = last.bias.chunk(2)
             first.fill_(_before_softplus(alpha - SMALLEST))
             second.fill_(_before_softplus(beta - SMALLEST))
-        else:  # scores, whose mean is taken off, and the concentration
-            first.zero_()
-            second.fill_(_before_softplus(alpha + beta - SMALLEST - LEAST_CONCENTRATION))
+        else:
+            last.bias.fill_(_before_softplus(alpha + beta - SMALLEST - LEAST_CONCENTRATION))
 
     def gates(self, features: Float[Tensor, "B H"]) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Return the two parameters of q(γ|x)."""
-        first, second = self.gate_head(features).chunk(2, dim=1)
+        raw = self.gate_head(features)
         if self.balance is None:
-            return concentrations(first), concentrations(second)
-        off_logit = balanced_off_logit(self.balance(first), self.log_alpha - self.log_beta, DECISIVENESS)
-        total = LEAST_CONCENTRATION + concentrations(second)
+            first, second = concentrations(raw).chunk(2, dim=1)
+            return first, second
+        # Gates follow means and do not pull at them: the gradient through a score is ten times that through the value
+        # when training begins, and mostly the noise of slabs.
+        size = self._slab(features, None)[0].detach().abs()
+        off_logit = balanced_off_logit(self.balance(-size), self.log_alpha - self.log_beta, DECISIVENESS)
+        total = LEAST_CONCENTRATION + concentrations(raw)
         alpha, beta = total * torch.sigmoid(off_logit), total * torch.sigmoid(-off_logit)
         return alpha.clamp_min(SMALLEST), beta.clamp_min(SMALLEST)
 
-    def _slab(self, features: Tensor, off_probs: Tensor) -> tuple[Tensor, Tensor]:
-        # A spike's probability of 0.5 is neither here nor there: centred, as inputs should be.
-        return split_parameters(self.slab_head(torch.cat([features, off_probs - 0.5], dim=1)))
+    def _slab(self, features: Tensor, off_probs: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return mean and log scale of the slab; of balanced gates, which come from the mean, it does not hear."""
+        if self.balance is None and off_probs is not None:
+            # A spike's probability of 0.5 is neither here nor there: centred, as inputs should be.
+            features = torch.cat([features, off_probs - 0.5], dim=1)
+        return split_parameters(self.slab_head(features))
 
     def draw(self, features: Float[Tensor, "B H"], generator: torch.Generator | None, num_samples: int = 1) -> Drawn:
         """Return one γ and `num_samples` codes given it (appendix D), and both KLs of equation (2)."""

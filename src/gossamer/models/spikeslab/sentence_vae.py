@@ -47,10 +47,10 @@ class SentenceVAE(SentenceModel):
 
     `sparsity` is the dial of "spike_slab": the Average Hoyer that drawn codes shall have, for which alpha is found
     while training, beginning at `alpha` (`alpha_` and `beta_` are what it came to). Without it the prior of γ is
-    Beta(`alpha`, `beta`): the larger alpha / beta, the sparser. `gates` are "balanced", each dimension on for a like
-    share of sentences and each sentence with a like number of dimensions on, or "free", the paper's, which tend to
-    switch by chance. `divergence` is how KL(z|γ) is computed: "joint" in
-    closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and of the binary concrete.
+    Beta(`alpha`, `beta`): the larger alpha / beta, the sparser. `gates` are "balanced": a dimension is on where its
+    value would be far from 0, each dimension for a like share of sentences and each sentence with a like number of
+    dimensions; or "free", the paper's, which tend to switch by chance. `divergence` is how KL(z|γ) is computed: "joint"
+    in closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and the binary concrete.
 
     `psi` weighs KL(z), `lam` KL(γ), the MMD or the pseudo-inputs' term; below 1 they keep the code from being ignored.
     `num_gates` and `num_samples` are N and M of equation (2). Of a sentence `max_length` words are read. `softmax` is

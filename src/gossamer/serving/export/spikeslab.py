@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
-from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, balanced_off_logit
+from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, BalancedScores, balanced_off_logit
 from gossamer.models.spikeslab.hierarchical import DECISIVENESS, LEAST_CONCENTRATION, HierarchicalCodes
 from gossamer.models.spikeslab.module import GRUEncoder, WordVectors
 from gossamer.models.spikeslab.probe_network import SimpleClassifier
@@ -103,8 +103,14 @@ def _describe(graph: Graph, codes: Codes, features: Value) -> tuple[Value, Value
     """Return `Codes.describe`: the mean, what it is where it is on, and the probability of being off."""
     width = codes.latent_dim
     if isinstance(codes, HierarchicalCodes):
-        off = _off_probs(codes, run_module(graph, codes.gate_head, features))
-        slab = run_module(graph, codes.slab_head, graph.join(features, off - np.float32(0.5))).part(0, width)
+        raw = run_module(graph, codes.gate_head, features)
+        if codes.balance is None:
+            alpha, beta = _concentrations(raw.part(0, width)), _concentrations(raw.part(width, 2 * width))
+            off = alpha / (alpha + beta)
+            slab = run_module(graph, codes.slab_head, graph.join(features, off - np.float32(0.5))).part(0, width)
+        else:
+            slab = run_module(graph, codes.slab_head, features).part(0, width)
+            off = _balanced_off_probs(codes, codes.balance, slab, raw)
         return (1.0 - off) * slab, slab, off
     if isinstance(codes, SparseCodingCodes):
         slab = run_module(graph, codes.slab_head, features).part(0, width)
@@ -121,22 +127,17 @@ def _describe(graph: Graph, codes: Codes, features: Value) -> tuple[Value, Value
     return mean, mean, logit.apply("Sigmoid")
 
 
-def _off_probs(codes: HierarchicalCodes, raw: Value) -> Value:
-    """Return E[γ] from what the head of the gates says: `HierarchicalCodes.gates`, in evaluation."""
-    width = codes.latent_dim
-    first, second = raw.part(0, width), raw.part(width, 2 * width)
-    if codes.balance is None:
-        alpha, beta = _concentrations(first), _concentrations(second)
-        return alpha / (alpha + beta)
-    norm = codes.balance.over_sentences
+def _balanced_off_probs(codes: HierarchicalCodes, balance: BalancedScores, slab: Value, raw: Value) -> Value:
+    """Return E[γ] from means of slabs and what the head of the gates says: `HierarchicalCodes.gates`, in evaluation."""
+    width, norm = codes.latent_dim, balance.over_sentences
     assert norm.running_mean is not None
     assert norm.running_var is not None
-    scores = (first - norm.running_mean.numpy()) / (norm.running_var + norm.eps).sqrt().numpy()
+    scores = (-slab.apply("Abs") - norm.running_mean.numpy()) / (norm.running_var + norm.eps).sqrt().numpy()
     centred = scores - scores.sum(1, keep=True) / np.float32(width)
     deviation = ((centred * centred).sum(1, keep=True) / np.float32(width) + np.float32(norm.eps)).apply("Sqrt")
     shift = balanced_off_logit(torch.zeros(1), codes.log_alpha - codes.log_beta, DECISIVENESS).item()
     logit = np.float32(shift) + np.float32(DECISIVENESS) * (centred / deviation)
-    total = _concentrations(second) + np.float32(LEAST_CONCENTRATION)
+    total = _concentrations(raw) + np.float32(LEAST_CONCENTRATION)
     alpha, beta = (total * side.apply("Sigmoid") for side in (logit, -logit))
     alpha, beta = alpha.at_least(np.float32(SMALLEST)), beta.at_least(np.float32(SMALLEST))
     return alpha / (alpha + beta)
