@@ -89,7 +89,7 @@ class HierarchicalCodes(Codes):
             first, second = concentrations(raw).chunk(2, dim=1)
             return first, second
         # Gates follow means and do not pull at them: the gradient through a score is ten times that through the value
-        # when training begins, and mostly the noise of slabs.
+        # when training begins, and drowns it.
         size = self._slab(features, None)[0].detach().abs()
         off_logit = balanced_off_logit(self.balance(-size), self.log_alpha - self.log_beta, DECISIVENESS)
         total = LEAST_CONCENTRATION + concentrations(raw)
