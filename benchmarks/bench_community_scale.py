@@ -7,7 +7,7 @@ process holds. `neighbours_per_second` and `weighted_per_second` are draws of on
 nodes in NumPy, as a sampler without compiled loops has it. Smaller sizes have fewer users of the same kind.
 
     python benchmarks/bench_community_scale.py --small    # a hundredth, to try it
-    python benchmarks/bench_community_scale.py            # writes results/bench/community-scale.json; about half an hour of one core
+    python benchmarks/bench_community_scale.py            # writes results/bench/community-scale.json; half an hour
 """
 
 from __future__ import annotations
