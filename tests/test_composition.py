@@ -24,8 +24,8 @@ from gossamer.networks.text_cnn import TextCNN
 from gossamer.runner.compressing_estimators import compress_estimator
 from gossamer.runner.embeddings import embed_users
 from gossamer.testing.export_parity import assert_parity
+from gossamer.testing.right_answers import burning_candles as candles
 from gossamer.testing.right_answers import (
-    burning_candles,
     two_blocks,
     two_patterns,
     two_phases,
@@ -106,7 +106,7 @@ FITTED = {
     "NeuralEM": lambda: (NeuralEM(**NEURAL), two_phases()),
     "AnchorTextClassifier": lambda: (AnchorTextClassifier(num_anchors=4, embedding_dim=8, **TEXTS), two_topics()),
     "dense text classifier": lambda: (AnchorTextClassifier(method="dense", embedding_dim=8, **TEXTS), two_topics()),
-    "SparseCountRegressor": lambda: (SparseCountRegressor(hidden_dims=[12, 12], channels=[2], **SMALL), burning_candles()),
+    "SparseCountRegressor": lambda: (SparseCountRegressor(hidden_dims=[12, 12], channels=[2], **SMALL), candles()),
 }
 
 

@@ -11,6 +11,7 @@ from gossamer.data.interactions import Interactions
 
 SUMMED = "rows:"  # how the fingerprints of this module begin; those of whole containers are bare SHA-256
 _DIGEST_BYTES = 16
+_MODULUS = 1 << (8 * _DIGEST_BYTES)
 
 
 def sum_row_digests(data: Interactions) -> int:
@@ -25,12 +26,12 @@ def sum_row_digests(data: Interactions) -> int:
     """
     items = np.array([int.from_bytes(_digest(f"{item!r}".encode())[:8], "little") for item in data.items], dtype="<u8")
     total = 0
-    for row in np.flatnonzero(np.diff(data.indptr)):
+    for row in np.flatnonzero(np.diff(data.indptr)).tolist():
         own = slice(data.indptr[row], data.indptr[row + 1])
-        parts = [f"{data.users[int(row)]!r}".encode(), items[data.indices[own]].tobytes()]
+        parts = [f"{data.users[row]!r}".encode(), items[data.indices[own]].tobytes()]
         parts += [values[own].tobytes() for values in (data.rating, data.time) if values is not None]
         total += int.from_bytes(_digest(b";".join(parts)), "little")
-    return total % 2 ** (8 * _DIGEST_BYTES)
+    return total % _MODULUS
 
 
 def fingerprint_of_sums(sums: Iterable[int]) -> str:
@@ -39,7 +40,7 @@ def fingerprint_of_sums(sums: Iterable[int]) -> str:
     >>> fingerprint_of_sums([1, 2]) == fingerprint_of_sums([3])
     True
     """
-    return f"{SUMMED}{sum(sums) % 2 ** (8 * _DIGEST_BYTES):0{2 * _DIGEST_BYTES}x}"
+    return f"{SUMMED}{sum(sums) % _MODULUS:0{2 * _DIGEST_BYTES}x}"
 
 
 def _digest(content: bytes) -> bytes:

@@ -50,8 +50,8 @@ class TextCNN(nn.Module):
         # layer, so that it can be split into two; one that draws nothing of its own, so that seeds mean what they did.
         width = int(embedding.embedding_dim)  # type: ignore[arg-type]
         rows = torch.cat([_new_taps(size, num_filters, width) for size in self.filter_sizes])
-        self.taps: nn.Module = nn.utils.skip_init(nn.Linear, width, len(rows), bias=False)
-        self.taps.weight.data.copy_(rows)  # type: ignore[union-attr, operator]
+        self.taps = nn.Linear(width, len(rows), bias=False, device="meta")
+        self.taps.weight = nn.Parameter(rows)
         self.filter_bias = nn.Parameter(torch.zeros(len(self.filter_sizes) * num_filters))
         self.output = nn.Linear(len(self.filter_sizes) * num_filters, num_classes)
 
