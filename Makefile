@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data/README.md),)
 export GOSSAMER_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test test-fast lint format bench docs wheel reproduce clean
+.PHONY: help demo test test-fast lint format bench docs wheel wheel-smoke reproduce clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -66,6 +66,14 @@ docs: $(VENV)/.docs ## build the site into site/
 # Without isolation, so that the build tools are those of constraints.txt.
 wheel: $(VENV)/.release ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build --no-isolation
+
+# What a stranger's first minutes are: an environment with nothing in it, outside of the checkout.
+wheel-smoke: wheel ## install the wheel into an empty environment and run the demo there
+	rm -rf build/empty build/away && $(PYTHON) -m venv build/empty && mkdir -p build/away
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		"torch==$$(sed -n 's/^torch==//p' constraints.txt)"
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	cd build/away && ../empty/bin/gossamer --help && ../empty/bin/gossamer demo --no-serve --out demo
 
 reproduce: $(VENV)/.bench ## run every experiment whose data is here
 	$(BIN)/gossamer reproduce --all

@@ -14,7 +14,7 @@ from gossamer.data.interactions import Interactions
 from gossamer.data.sequences import Sequences
 from gossamer.models.community import CommunityRecommender
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
-from gossamer.models.discrete import GumbelVAE, SparseDiscreteVAE
+from gossamer.models.discrete import GumbelVAE, SparseCountRegressor, SparseDiscreteVAE
 from gossamer.models.embeddings import AnchorEmbedding, AnchorTextClassifier, make_optimiser
 from gossamer.models.embeddings.text.text_training import pad_texts
 from gossamer.models.lowrank import Budget
@@ -24,13 +24,21 @@ from gossamer.networks.text_cnn import TextCNN
 from gossamer.runner.compressing_estimators import compress_estimator
 from gossamer.runner.embeddings import embed_users
 from gossamer.testing.export_parity import assert_parity
-from gossamer.testing.right_answers import two_blocks, two_patterns, two_phases, two_themes, two_topics
+from gossamer.testing.right_answers import burning_candles as candles
+from gossamer.testing.right_answers import (
+    two_blocks,
+    two_patterns,
+    two_phases,
+    two_themes,
+    two_topics,
+)
 
 SMALL = {"epochs": 2, "batch_size": 12}
 COUNTS = {"latent_dim": 4, "encoder_dims": [12], **SMALL}
 CODES = {"num_features": 6, "encoder_dims": [12], "decoder_dims": [12], **SMALL}
 SENTENCES = {"latent_dim": 4, "embedding_dim": 8, "hidden_dim": 12, **SMALL}
 COMMUNITIES = {"embedding_dim": 8, "num_communities": 2, "item_edges": 3, **SMALL}
+TEXTS = {"ratio": None, "num_filters": 6, **SMALL}
 NEURAL = {"num_states": 2, "hidden_dim": 8, "num_starts": 1, "start_epochs": 3, "epochs": 1, "batch_size": 4}
 
 
@@ -96,6 +104,9 @@ FITTED = {
     "SentenceVAE": lambda: (SentenceVAE(**SENTENCES), two_topics()),
     "CommunityRecommender": lambda: (CommunityRecommender(**COMMUNITIES), two_blocks()),
     "NeuralEM": lambda: (NeuralEM(**NEURAL), two_phases()),
+    "AnchorTextClassifier": lambda: (AnchorTextClassifier(num_anchors=4, embedding_dim=8, **TEXTS), two_topics()),
+    "dense text classifier": lambda: (AnchorTextClassifier(method="dense", embedding_dim=8, **TEXTS), two_topics()),
+    "SparseCountRegressor": lambda: (SparseCountRegressor(hidden_dims=[12, 12], channels=[2], **SMALL), candles()),
 }
 
 
@@ -104,6 +115,10 @@ def answer(model, data):
         return model.recommend(data, 3).scores
     if isinstance(data, Sequences):
         return model.predict_proba(data)
+    if isinstance(model, AnchorTextClassifier):
+        return model.predict_probs(data)
+    if isinstance(model, SparseCountRegressor):
+        return model.predict(data)
     codes = model.transform(data)
     return codes if isinstance(codes, np.ndarray) else codes.toarray()
 

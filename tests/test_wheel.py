@@ -24,6 +24,8 @@ best = gossamer.load(sys.argv[2]).recommend(data[:3], n=4).items
 from gossamer.report import Report, Section, Text, render
 assert "<html" in render(Report("smoke", "smoke", [Section("smoke", [Text("smoke")])]))
 print(gossamer.__file__, best.shape)
+from gossamer.cli.app import main
+main(["recommend", "--help"])
 """
 
 pytestmark = [
@@ -53,6 +55,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     packaged = {name for name in names if name.startswith("gossamer/")}
     assert packaged == source
     assert {"gossamer/py.typed", "gossamer/report/templates/page.html", "gossamer/report/templates/style.css"} <= names
+    assert "gossamer/serving/explorer/static/index.html" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"gossamer"}  # no tests, no data, no results
 
 
@@ -76,4 +79,6 @@ def test_it_works_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"{unpacked / 'gossamer' / '__init__.py'} (3, 4)"
+    first, *shown = done.stdout.splitlines()
+    assert first == f"{unpacked / 'gossamer' / '__init__.py'} (3, 4)"
+    assert "gossamer recommend" in "\n".join(shown)  # the command line, whose help needs no training

@@ -17,6 +17,7 @@ from command_line import COLUMNS, Gossamer
 import gossamer as library
 from gossamer.cli.several import check_verb, last_word, only_the_first_speaks
 from gossamer.data.readers import read_interactions
+from gossamer.training.checkpoint import read_checkpoint
 
 PROGRAM = Path(__file__).with_name("several_program.py")
 SETTINGS = {"solver": "proximal", "embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "epochs": 2}
@@ -67,12 +68,51 @@ def test_two_processes_save_the_model_of_one_once(gossamer: Gossamer, ratings: P
 def test_the_failure_of_one_process_ends_both_with_one_sentence(gossamer: Gossamer, ratings: Path) -> None:
     done = run_two("--astray", "fit", *model_with(8), "--data", ratings.name, *COLUMNS, "--out", "two")
     assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if line.startswith("gossamer: ")]
+    said = words_of(done)
     assert len(said) == 1, done.stderr
-    assert said[0].startswith("gossamer: process 1: ")
+    assert said[0].startswith("process 1: ")
     assert ratings.name in said[0]
     assert done.stdout == ""
     assert not Path("two").exists()
+
+
+def test_after_a_failure_and_a_ctrl_c_the_same_command_ends_with_the_model_of_one(
+    gossamer: Gossamer, ratings: Path
+) -> None:
+    """A divided table, whose processes each keep a checkpoint: all must be of the same update."""
+    data = ["--data", ratings.name, *COLUMNS, "--out"]
+    command = ["fit", *model_with(8), *DIVIDED, *data, "two"]
+    before = set(os.listdir())
+    done = run_two("--fail", 25, *command)
+    assert done.returncode != 0
+    assert words_of(done) == ["process 1: the disk is full"]
+    kept = set(os.listdir()) - before
+    assert len(kept) == 2, "the checkpoints of the first epoch"
+    done = run_two("--interrupt", 30, *command)
+    assert done.returncode != 0
+    assert "going on from" in done.stdout
+    said = words_of(done)
+    assert len(said) == 2, done.stderr
+    assert said[0].startswith("what was learned so far is in")
+    assert said[1] == "interrupted"
+    assert set(os.listdir()) - before == kept
+    updates = {read_checkpoint(Path(name))["loop"]["history"]["steps"] for name in kept}
+    assert len(updates) == 1
+    assert updates.pop() >= 30, "they have stopped after the update in which it was pressed"
+    done = run_two(*command)
+    assert done.returncode == 0, done.stderr
+    assert "going on from" in done.stdout
+    assert set(os.listdir()) - before == {"two"}
+    assert gossamer("fit", *model_with(16), *data, "one").code == 0
+    known = read_interactions(ratings, columns={"user": "userId", "item": "movieId", "rating": "stars"})
+    one, two = library.load("one"), library.load("two")
+    np.testing.assert_allclose(two.predict(known), one.predict(known), rtol=1e-3, atol=1e-4)
+
+
+def words_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return what gossamer has said of why it ended; torchrun says more."""
+    lines = done.stderr.splitlines()
+    return [line.removeprefix("gossamer: ") for line in lines if line.startswith("gossamer: ")]
 
 
 @pytest.fixture
@@ -100,3 +140,4 @@ def test_others_than_the_first_keep_quiet(
     for is_first, word in ((True, "process 1: no"), (False, None)):
         monkeypatch.setattr("gossamer.runner.together.is_first_to_fail", lambda answer=is_first: answer)
         assert last_word("no") == word
+        assert last_word("no", of_all=True) == ("no" if is_first else None)

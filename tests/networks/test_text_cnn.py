@@ -16,7 +16,7 @@ def convolved(network: TextCNN, text: list[int]) -> Tensor:
     vectors = torch.cat([network.embedding.weight[text], torch.zeros(width, network.embedding.embedding_dim)])
     features, first = [], 0
     for size in network.filter_sizes:
-        kernels = network.taps[first : first + size * network.num_filters]
+        kernels = network.taps.weight[first : first + size * network.num_filters]
         kernels = kernels.view(size, network.num_filters, -1).permute(1, 2, 0)
         responses = functional.conv1d(vectors.t().unsqueeze(0), kernels)[0, :, : max(len(text), 1)]
         features.append(responses.amax(dim=1))
@@ -39,7 +39,7 @@ def test_features_are_those_of_convolutions(texts: list[list[int]], length: int)
 def test_gradients_are_those_of_convolutions():
     texts = [[0, 1, 2, 3, 1], [4, 4], []]
     network = TextCNN(nn.Embedding(6, 4), 3, filter_sizes=(2, 3), num_filters=5, dropout=0.0)
-    parameters = [network.embedding.weight, network.taps, network.filter_bias]
+    parameters = [network.embedding.weight, network.taps.weight, network.filter_bias]
     direction = torch.randn(3, 10)
     ours = torch.autograd.grad((network.features(padded(texts, 6)) * direction).sum(), parameters)
     brute = torch.stack([convolved(network, text) for text in texts])

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from gossamer.models.catalogue import available
+from gossamer.models.community import LightGCN
 from gossamer.models.counts import CDAE, CountVAE
 from gossamer.models.discrete import SparseDiscreteVAE
 from gossamer.models.discrete.rows import Rows
 from gossamer.models.linear import EASE
 from gossamer.models.lowrank import Budget
-from gossamer.runner.compressing_estimators import ROWS_AT_ONCE, can_be_compressed, compress_estimator
+from gossamer.runner.compressing_estimators import ROWS_AT_ONCE, WHY_NOT, can_be_compressed, compress_estimator
 from gossamer.testing.right_answers import two_blocks, two_themes
 
 BUDGET = Budget(params=0.9)
@@ -56,12 +58,18 @@ def test_rows_of_codes_are_made_dense_a_few_at_a_time(monkeypatch):
     assert max(sizes) <= ROWS_AT_ONCE
 
 
+def test_every_reason_is_that_of_an_estimator():
+    assert set(WHY_NOT) <= {estimator.__name__ for estimator in available().values()}
+
+
 def test_refusals(autoencoder):
     data, texts = two_blocks().history, two_themes().train
     linear = EASE().fit(data)
     assert not can_be_compressed(linear)
     with pytest.raises(ValueError, match="estimator must be one with a network that can be split, which EASE has not"):
         compress_estimator(linear, data, BUDGET)
+    with pytest.raises(ValueError, match="which LightGCN has not: it has a table of ids and no layers; docs/composit"):
+        compress_estimator(LightGCN(), data, BUDGET)
     small, _ = compress_estimator(autoencoder, data, BUDGET)
     with pytest.raises(ValueError, match="must be whole to be compressed, got one that is compressed already"):
         compress_estimator(small, data, BUDGET)

@@ -7,9 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from gossamer.data.filters import keep_ratings
+from gossamer.data.row_digests import fingerprint_of_sums, sum_row_digests
 from gossamer.data.share import Share
 from gossamer.runner.directory import SharedSplit, is_directory, read_directory, read_share, split_share
-from gossamer.runner.provenance import open_for, open_together
+from gossamer.runner.provenance import Origin, open_for, open_origin, open_together
 from gossamer.runner.source import make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 from gossamer.runner.tasks import default_split, takes_shares
@@ -51,7 +53,12 @@ def test_two_processes_divide_the_users_and_the_split(events: DataSpec, monkeypa
     shares = []
     items = read_directory(events).items
     monkeypatch.setattr("gossamer.training.devices.make_fabric", lambda: None)
-    monkeypatch.setattr("gossamer.training.devices.gather_from_all", lambda mine, _: [mine, items])
+    others: list[int] = []  # what the other process has found of its own rows
+
+    def gather(mine: object, _: object) -> list[object]:
+        return [mine, *others] if isinstance(mine, int) else [mine, items]
+
+    monkeypatch.setattr("gossamer.training.devices.gather_from_all", gather)
     for name, value in {"TORCHELASTIC_RUN_ID": "some", "WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)
     for rank in ("0", "1"):
@@ -66,12 +73,26 @@ def test_two_processes_divide_the_users_and_the_split(events: DataSpec, monkeypa
     assert isinstance(kept, SharedSplit)
     assert kept.train is shares[0]
     assert (kept.valid, len(kept.test.rows)) == (None, 0)
+    others.append(sum_row_digests(shares[0].rows))
     origin, split = open_together("mult-vae", events)
-    assert origin.fingerprint is None
+    assert origin.fingerprint == fingerprint_of_sums([sum_row_digests(read_directory(events))])
     assert isinstance(split.train, Share)
     assert len(open_together("ease", events)[1].train) > len(split.train.rows), "every process fits it on all"
     with pytest.raises(ValueError, match="min_per_user and min_per_item must be left out for divided data"):
         read_share(DataSpec(events.name, min_per_user=3))
+
+
+def test_what_was_divided_is_recognised_whole_and_its_change_noticed(
+    events: DataSpec, caplog: pytest.LogCaptureFixture
+) -> None:
+    spec = DataSpec(events.name, min_rating=2.0)
+    known = fingerprint_of_sums([sum_row_digests(keep_ratings(read_directory(events), at_least=2.0))])
+    config = {"provenance": Origin("mult-vae", spec, SplitSpec("none"), known).as_json()}
+    open_origin(config)
+    assert caplog.text == ""
+    Path(events.name, "1.parquet").unlink()
+    open_origin(config)
+    assert "has changed since the model was trained" in caplog.text
 
 
 def users_of(data: object) -> list[object]:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gossamer.training.interrupts import interrupt_deferred
+from gossamer.training.interrupts import interrupt_deferred, interrupt_held
 
 
 def interrupt() -> None:
@@ -33,6 +33,17 @@ def test_a_second_interrupt_does_not_wait():
         interrupt()
         reached.append("end of block")
     assert reached == []
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_held_interrupt_is_told_and_blocks_inside_leave_it_waiting():
+    told = []
+    with pytest.raises(KeyboardInterrupt), interrupt_held() as is_waiting:  # noqa: PT012
+        told.append(is_waiting())
+        with interrupt_deferred():
+            interrupt()
+        told.append(is_waiting())
+    assert told == [False, True]
 
 
 def test_without_interrupt_and_in_other_threads_the_block_just_runs():

@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             app(args=words, prog_name="gossamer")
     except SystemExit as done:
         if done.code == INTERRUPTED:  # typer's own answer to a KeyboardInterrupt inside a verb
-            _say("interrupted")
+            _say("interrupted", of_all=True)
         raise
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted", of_all=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
         if debug:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(BUG)
 
 
-def _say(sentence: str) -> None:
-    word = last_word(sentence)
+def _say(sentence: str, *, of_all: bool = False) -> None:
+    word = last_word(sentence, of_all=of_all)
     if word is not None:
         print(f"gossamer: {word}", file=sys.stderr)

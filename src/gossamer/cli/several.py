@@ -32,12 +32,15 @@ def only_the_first_speaks() -> Iterator[None]:
         root.setLevel(before)
 
 
-def last_word(sentence: str) -> str | None:
-    """Return what this process says of why the command ends; None where another has said it for all."""
+def last_word(sentence: str, *, of_all: bool = False) -> str | None:
+    """Return what this process says of why the command ends; None where another has said it for all.
+
+    It names itself unless the sentence is true `of_all` processes.
+    """
     if process_count() == 1:
         return sentence
     from gossamer.runner.together import is_first_to_fail
 
     if not is_first_to_fail():
         return None
-    return f"process {process_rank()}: {sentence}" if process_rank() else sentence
+    return f"process {process_rank()}: {sentence}" if process_rank() and not of_all else sentence

@@ -54,7 +54,7 @@ def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> Non
 
     Layers that were split after training (`gossamer.compress`) are split here, too, as the names of arrays say.
     """
-    _split_like(network, arrays)
+    split_like(network, arrays)
     wanted = network.state_dict()
     surplus = {name for name in arrays if name.startswith(PREFIX)} - {f"{PREFIX}{name}" for name in wanted}
     if surplus:
@@ -65,7 +65,8 @@ def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> Non
     network.eval()
 
 
-def _split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+def split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Split those layers of a network that were split when its arrays were stored, as their names say."""
     for name, module in list(network.named_modules()):
         first = {nn.Linear: "0", nn.Embedding: "codes"}.get(type(module))
         halves = arrays.get(f"{PREFIX}{name}.{first}.weight")

@@ -46,9 +46,12 @@ class TextCNN(nn.Module):
         self.num_filters = num_filters
         self.dropout = check_real("dropout", dropout, at_least=0, below=1)
         self.embedding = embedding
-        # Every tap of every filter: rows (width, tap, filter). Scaled as nn.Conv1d would be, by the width's fan-in.
+        # Every tap of every filter: rows (width, tap, filter). Scaled as nn.Conv1d would be, by the width's fan-in. A
+        # layer, so that it can be split into two; one that draws nothing of its own, so that seeds mean what they did.
         width = int(embedding.embedding_dim)  # type: ignore[arg-type]
-        self.taps = nn.Parameter(torch.cat([_new_taps(size, num_filters, width) for size in self.filter_sizes]))
+        rows = torch.cat([_new_taps(size, num_filters, width) for size in self.filter_sizes])
+        self.taps = nn.Linear(width, len(rows), bias=False, device="meta")
+        self.taps.weight = nn.Parameter(rows)
         self.filter_bias = nn.Parameter(torch.zeros(len(self.filter_sizes) * num_filters))
         self.output = nn.Linear(len(self.filter_sizes) * num_filters, num_classes)
 
@@ -66,7 +69,7 @@ class TextCNN(nn.Module):
         padded = functional.pad(tokens, (0, max(self.filter_sizes)), value=-1)
         words, places = torch.unique(padded, return_inverse=True)
         vectors = self.embedding(words.clamp(min=0)).masked_fill((words < 0).unsqueeze(1), 0.0)
-        responses = functional.linear(vectors, self.taps)
+        responses = self.taps(vectors)
         strongest: Tensor = StrongestWindows.apply(  # type: ignore[no-untyped-call]
             responses, places, lengths, self.filter_sizes, self.num_filters
         )

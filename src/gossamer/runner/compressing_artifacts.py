@@ -10,7 +10,7 @@ from gossamer.models.lowrank import Budget, CompressionReport
 from gossamer.models.lowrank.budget import COSTS
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.persistence import read_artifact
-from gossamer.runner.compressing_estimators import can_be_compressed, compress_estimator
+from gossamer.runner.compressing_estimators import can_be_compressed, compress_estimator, why_not
 from gossamer.runner.outcome import judge
 from gossamer.runner.provenance import open_origin, read_origin, reopen
 from gossamer.runner.terms import terms_of
@@ -32,7 +32,8 @@ def compress_artifact(
     if not isinstance(estimator, CompressedNetwork) and not can_be_compressed(estimator):
         raise ValueError(
             f"{artifact} must be a model with a network to be compressed, such as compressed-classifier, mult-vae or "
-            f"sentence-vae, got one of {type(estimator).__name__}; for a network of your own give file.py:function"
+            f"sentence-vae, got one of {type(estimator).__name__} ({why_not(estimator)}); "
+            "for a network of your own give file.py:function"
         )
     origin = read_origin(loaded.config)
     given = {name: value for name, value in settings.items() if value is not None}

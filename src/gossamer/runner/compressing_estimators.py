@@ -15,12 +15,16 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.data.parts import over_words
 from gossamer.models.community.network import CommunityNetwork
 from gossamer.models.counts.autoencoder import DenoisingAutoencoder
 from gossamer.models.counts.batch import take_batch
 from gossamer.models.counts.network import CountNetwork
+from gossamer.models.discrete.count_regressor_network import DenseEncoder
+from gossamer.models.discrete.label_data import read_inputs
 from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.rows import Rows
+from gossamer.models.embeddings.text.text_training import pad_texts
 from gossamer.models.lowrank import Budget, CompressionReport, SearchSettings, compress
 from gossamer.models.markov.neural.arguments import unrolled_of
 from gossamer.models.markov.neural.em_layer import observe
@@ -28,9 +32,20 @@ from gossamer.models.markov.neural.network import NeuralEMNetwork
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.ragged import pack_sentences
 from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.text_cnn import TextCNN
 
 Answer = Callable[[Any, Tensor], Tensor]  # (network, numbers of rows) → what the network says of them
 ROWS_AT_ONCE, NUM_BATCHES = 64, 8
+# Networks that this door does not take, by the estimator's name; all others have none.
+WHY_NOT = {
+    "AnchorLanguageModel": "its word table is compressed by method and ratio; compressed-language-model splits an LSTM",
+    "CompressedClassifier": "it has a budget and a compress(data) of its own",
+    "CompressedLanguageModel": "it has a budget and a compress(data) of its own",
+    "LightGCN": "it has a table of ids and no layers",
+    "SentenceProbe": "it reads codes of a network that must stay as it was; compress a SentenceVAE",
+    "SparseCountRegressor": "its convolutions are small; encoder='mlp' can be split",
+    "SparseLabelClassifier": "its members side by side are one batched product, without layers",
+}
 
 
 def compress_estimator(
@@ -53,8 +68,8 @@ def compress_estimator(
     network = getattr(estimator, "network_", None)
     if not can_be_compressed(estimator):
         raise ValueError(
-            f"estimator must be one with a network that can be split, which {type(estimator).__name__} has not; "
-            "docs/composition.md says which have"
+            f"estimator must be one with a network that can be split, which {type(estimator).__name__} has not: "
+            f"{why_not(estimator)}; docs/composition.md says which have"
         )
     assert isinstance(network, nn.Module)
     if any(isinstance(part, LowRankLinear | LowRankEmbedding) for part in network.modules()):
@@ -73,7 +88,7 @@ def compress_estimator(
         budget=budget,
         loss=lambda output, target: (output - target).square().mean(),
         allocator=allocator,
-        keep=[f"network.{pattern}" for pattern in keep],
+        keep=[f"network.{pattern}" for pattern in [*keep, *_word_table(network)]],
         only=None if only is None else [f"network.{pattern}" for pattern in only],
         search=None if iterations is None else SearchSettings(iterations=iterations),
     )
@@ -86,6 +101,19 @@ def compress_estimator(
 def can_be_compressed(estimator: Any) -> bool:
     """Say whether a fitted estimator has a network that this module knows."""
     return isinstance(getattr(estimator, "network_", None), tuple(ANSWERS))
+
+
+def why_not(estimator: Any) -> str:
+    """Say why an estimator is not compressed by this door."""
+    return WHY_NOT.get(type(estimator).__name__, "it has no network")
+
+
+def _word_table(network: nn.Module) -> list[str]:
+    """Return the layers inside the table of a text model, which stores itself in its own way."""
+    if not isinstance(network, TextCNN):
+        return []
+    parts = network.embedding.named_modules(prefix="embedding")
+    return [name for name, part in parts if isinstance(part, nn.Linear | nn.Embedding)]
 
 
 class _Answering(nn.Module):
@@ -180,6 +208,26 @@ def _of_series(estimator: Any, data: Any) -> Answer:
     return answer
 
 
+def _of_texts(estimator: Any, data: Any) -> Answer:
+    """The log-probabilities of the classes."""
+    known = over_words(data, estimator.words_)
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        return torch.log_softmax(network(pad_texts(known, rows.numpy(), estimator.max_length)), dim=1)
+
+    return answer
+
+
+def _of_counted(estimator: Any, data: Any) -> Answer:
+    """The logits of classes and gate."""
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        encoded: Tensor = network(estimator._scaled(read_inputs(estimator, data[rows.numpy()], reset=False)))
+        return encoded
+
+    return answer
+
+
 ANSWERS: dict[type, Callable[[Any, Any], Answer]] = {
     CountNetwork: _of_counts,
     DenoisingAutoencoder: _of_counts,
@@ -187,4 +235,6 @@ ANSWERS: dict[type, Callable[[Any, Any], Answer]] = {
     SentenceNetwork: _of_sentences,
     CommunityNetwork: _of_users,
     NeuralEMNetwork: _of_series,
+    TextCNN: _of_texts,
+    DenseEncoder: _of_counted,
 }

@@ -10,6 +10,7 @@ from gossamer.core.processes import process_count, process_rank
 from gossamer.data.filters import keep_ratings
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.readers.interaction_shards import collect_ids, merge_ids, read_interactions_shard
+from gossamer.data.row_digests import fingerprint_of_sums, sum_row_digests
 from gossamer.data.share import Share
 from gossamer.data.splits import split_user_ids
 from gossamer.runner.specs import DataSpec, SplitSpec
@@ -47,6 +48,13 @@ def read_share(spec: DataSpec) -> Share[Interactions]:
     items = merge_ids(gather_from_all(_find_items(spec, *place), make_fabric()))
     rows = _read(spec, items, *place)
     return Share(rows if spec.min_rating is None else keep_ratings(rows, at_least=spec.min_rating))
+
+
+def fingerprint_shares(data: Share[Interactions]) -> str:
+    """Return the fingerprint of what all processes hold together; all of them call it."""
+    from gossamer.training.devices import gather_from_all, make_fabric
+
+    return fingerprint_of_sums(gather_from_all(sum_row_digests(data.rows), make_fabric()))
 
 
 def split_share(data: Share[Interactions], spec: SplitSpec, seed: int) -> SharedSplit:

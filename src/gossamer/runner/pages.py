@@ -5,7 +5,7 @@ A page marks the place of a table with two comments:
     <!-- table: linear-ml1m -->
     <!-- /table -->
 
-The name is that of an experiment, or `bench/<name>` for a benchmark's record.
+The name is that of an experiment, `bench/<name>` for a benchmark's record, or `front` for the lines of docs/front.toml.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from gossamer.core.atomic import replacing_file
 from gossamer.runner.bench_table import bench_table
 from gossamer.runner.experiment import experiments_folder, find_experiments, read_experiment
+from gossamer.runner.front_table import FRONT, front_table
 from gossamer.runner.records import read_records
 from gossamer.runner.table import markdown_table
 
@@ -28,6 +29,8 @@ def experiment_table(name: str) -> str:
     """Return the Markdown table of an experiment's, or a benchmark's, records as they are now."""
     if name.startswith("bench/"):
         return bench_table(experiments_folder().parent / "results" / f"{name}.json")
+    if name == FRONT:
+        return front_table(experiments_folder().parent / "docs" / f"{FRONT}.toml")
     known = find_experiments()
     if name not in known:
         raise ValueError(f"table must be one of {', '.join(known)}, got {name!r}")

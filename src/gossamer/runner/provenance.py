@@ -12,9 +12,17 @@ from gossamer.core.processes import process_count
 from gossamer.data.interactions import Interactions
 from gossamer.data.parts import Parts
 from gossamer.data.readers.counted_documents import has_nameless_columns
+from gossamer.data.row_digests import SUMMED, fingerprint_of_sums, sum_row_digests
 from gossamer.data.tables.opening import open_table
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.runner.directory import SHARED_SPLITS, SharedSplit, is_directory, read_share, split_share
+from gossamer.runner.directory import (
+    SHARED_SPLITS,
+    SharedSplit,
+    fingerprint_shares,
+    is_directory,
+    read_share,
+    split_share,
+)
 from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
 from gossamer.runner.tasks import check_container, data_for, default_split, takes_shares
@@ -57,7 +65,7 @@ def open_together(
     """Open data as `open_for` does, or this process's share of them.
 
     Several processes divide a directory among them where the model takes shares and the split needs nobody else's
-    users; no process then sees what a fingerprint would be of.
+    users; the fingerprint is then the sum of what each has found of its own rows.
     """
     division = _division(model, data, kind, seed)
     is_shared = process_count() > 1 and is_directory(data.name) and division.kind in SHARED_SPLITS
@@ -66,7 +74,7 @@ def open_together(
     source = data_for([model], data)
     share = read_share(source)
     check_container(model, share, data.name)
-    return Origin(model, source, division, None), split_share(share, division, seed)
+    return Origin(model, source, division, fingerprint_shares(share)), split_share(share, division, seed)
 
 
 def _division(model: str, data: DataSpec, kind: str | None, seed: int) -> SplitSpec:
@@ -102,7 +110,7 @@ def open_origin(
         other = data_for([origin.model], _like(origin.data, str(name)))
         return replace(origin, data=other, fingerprint=None), over_terms(open_data(other), terms, other.name)
     data = open_data(origin.data, origin.split)
-    if origin.fingerprint is not None and data.fingerprint() != origin.fingerprint:
+    if origin.fingerprint is not None and _fingerprint_like(origin.fingerprint, data) != origin.fingerprint:
         logger.warning(
             "%s has changed since the model was trained: it is divided differently now, and what the model has "
             "learned from may be among what is held out",
@@ -123,6 +131,14 @@ def reopen(
     if _is_other(read_origin(config), name) and not isinstance(data, Interactions):
         return origin, data, Parts(data[:0], None, data, {"kind": "whole"})
     return origin, data, make_split(data, origin.split)
+
+
+def _fingerprint_like(known: str, data: Any) -> str:
+    """Return the fingerprint of data of the kind that `known` is: of the container, or a sum over its rows."""
+    if known.startswith(SUMMED) and isinstance(data, Interactions):
+        return fingerprint_of_sums([sum_row_digests(data)])
+    found: str = data.fingerprint()
+    return found
 
 
 def _like(spec: DataSpec, name: str) -> DataSpec:

@@ -19,7 +19,7 @@ from gossamer.data.batching import Batches
 from gossamer.training.checkpoint import copy_state, find_nan, read_checkpoint, write_checkpoint
 from gossamer.training.devices import make_fabric
 from gossamer.training.history import EarlyStopping, History
-from gossamer.training.interrupts import interrupt_deferred
+from gossamer.training.interrupts import interrupt_deferred, interrupt_held
 from gossamer.training.journal import Journal
 from gossamer.training.listening import TrainingStopped, goes_on_after
 from gossamer.training.step import Step
@@ -62,7 +62,7 @@ def fit(
     `fabric` carries device, precision and processes (`make_fabric`); the default is this process's CPU, or the
     processes that torchrun started. Only process 0 logs, writes checkpoints and shows progress, and its listener
     (`listen_to_epochs`) can end the run; where the state differs between processes (`Step`), process r writes
-    `checkpoint` with ".r" behind its name.
+    `checkpoint` with ".r" behind its name. A Ctrl-C at one of them ends all of them after the same update.
     """
     check_int("epochs", epochs, at_least=1)
     check_int("log_every", log_every, at_least=1)
@@ -93,7 +93,10 @@ def fit(
         description=description,
     )
     run.begin(resume)
-    return run.train()
+    if fabric.world_size == 1:
+        return run.train()
+    with interrupt_held() as run.is_interrupted:
+        return run.train()
 
 
 @dataclass
@@ -120,6 +123,8 @@ class _Run:
     best_state: dict[str, Any] | None = None
     saved_position: tuple[int, int] | None = None
     is_between_updates: bool = True
+    is_interrupted: Callable[[], bool] = lambda: False  # whether a Ctrl-C waits for the other processes
+    all_stop: bool = False
     clock: float = field(default_factory=time.perf_counter)
 
     def begin(self, resume: bool) -> None:
@@ -188,6 +193,8 @@ class _Run:
             if self.journal is not None and self.history.steps % self.log_every == 0:
                 self.journal.write("step", {"epoch": self.epoch, "step": self.history.steps, **scalars})
             self.is_between_updates = True
+        if self.all_stop:
+            raise KeyboardInterrupt
         return scalars["loss"]
 
     def _finish_epoch(self) -> None:
@@ -218,13 +225,18 @@ class _Run:
             raise TrainingStopped(f"{self.description} was stopped from outside after epoch {self.epoch - 1}")
 
     def _mean_over_processes(self, scalars: Mapping[str, float | Tensor], weight: float) -> dict[str, float]:
-        """Return the means over the rows of all processes, equal on each, so that all take the same decisions."""
+        """Return the means over the rows of all processes, equal on each, so that all take the same decisions.
+
+        Whether a Ctrl-C waits at any of them goes the same way.
+        """
         device = self.fabric.device
         local = [torch.as_tensor(value, dtype=torch.float64, device=device).reshape(()) for value in scalars.values()]
         values = torch.stack(local)
         if self.fabric.world_size > 1:
-            values *= weight
+            values = torch.cat([values * weight, values.new_tensor([float(self.is_interrupted())])])
             self.fabric.all_reduce(values, reduce_op="mean")  # in place
+            self.all_stop = values[-1].item() > 0
+            values = values[:-1]
         return dict(zip(scalars, values.tolist(), strict=True))
 
     def _check_finite(self, scalars: Mapping[str, float]) -> None:

@@ -134,11 +134,18 @@ CASES = [
     ),
     (
         "nonparametric anchors",
-        lambda b: NonparametricRecommender(
-            solver="proximal", embedding_dim=3, initial_anchors=2, max_anchors=4, change=1, epochs=2, batch_size=b
+        lambda b: NonparametricRecommender(  # which ends with four anchors
+            solver="proximal",
+            embedding_dim=3,
+            initial_anchors=2,
+            max_anchors=5,
+            change=1,
+            window=2,
+            epochs=4,
+            batch_size=b,
         ),
         two_blocks,
-        False,
+        True,
     ),
     (
         "phases",

@@ -285,6 +285,18 @@ def test_a_server_that_needs_longer_is_asked_again(visit):
     assert len(first) == 2
 
 
+def test_who_waits_for_a_map_is_told_until_it_comes(visit):
+    page = visit.open("model", model="als")
+    held = []
+    page.route("**/explore/map?*", lambda route: held.append(route))
+    page.evaluate("location.hash = '#map?model=als'")
+    until_held(page, held)
+    expect(page.locator("main .notice")).to_contain_text(re.compile("Working on “Map” for [2-9] s"))
+    held[0].continue_()
+    expect(page.locator("canvas.cloud")).to_be_visible()
+    expect(page.locator("main .notice")).to_have_count(0)
+
+
 @pytest.mark.parametrize("view", ["constructor?model=als", "model?model=als&view=absent"])
 def test_an_address_that_is_no_view_is_the_model(visit, view):
     visit.page.goto(f"{visit.address}/#{view}")

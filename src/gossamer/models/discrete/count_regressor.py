@@ -193,7 +193,11 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         size = max(1, batch_rows(32 * inputs.shape[1]))
         self.network_.eval()
         starts = range(0, len(inputs), size)
-        return [self.network_(torch.from_numpy(self.scaler_(inputs[start : start + size]))) for start in starts]
+        return [self.network_(self._scaled(inputs[start : start + size])) for start in starts]
+
+    def _scaled(self, inputs: Float[np.ndarray, "N D"]) -> Tensor:
+        """Return rows as the network takes them."""
+        return torch.from_numpy(self.scaler_(inputs))
 
     def _check_arguments(self) -> None:
         check_choice("encoder", self.encoder, ENCODERS)

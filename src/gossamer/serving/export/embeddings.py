@@ -11,6 +11,7 @@ from gossamer.models.embeddings.ratings.rating_model import SparseBiases
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.text.classifier import AnchorTextClassifier
 from gossamer.models.embeddings.text.language_model import AnchorLanguageModel
+from gossamer.networks.low_rank import LowRankLinear
 from gossamer.networks.text_cnn import TextCNN, first_columns
 from gossamer.serving.export.graph import Graph, Value
 from gossamer.serving.export.language import draw_language_step
@@ -67,10 +68,13 @@ def _strongest(graph: Graph, network: TextCNN, max_length: int) -> Value:
     padded = pad_words(words, widest)
     is_word = (padded >= 0).cast(np.float32).add_axis(2)
     vectors = GraphTable(graph, network.embedding).look_up(padded.at_least(0)) * is_word
+    layer: Any = network.taps
+    if isinstance(layer, LowRankLinear):  # split: the first half is one product for all taps
+        vectors, layer = graph.linear(layer[0], vectors), layer[1]
     channels = graph.op("Transpose", vectors, perm=[0, 2, 1])
     lengths = words.lengths.at_least(1).add_axis(1, 2)
     found = []
-    taps, filters = network.taps.detach(), network.num_filters
+    taps, filters = layer.weight.detach(), network.num_filters
     for first, size in zip(first_columns(network.filter_sizes, filters), network.filter_sizes, strict=True):
         kernel = taps[first : first + size * filters].reshape(size, filters, -1).permute(1, 2, 0)
         windows = graph.op("Conv", channels, kernel, kernel_shape=[size])

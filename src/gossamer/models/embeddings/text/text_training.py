@@ -18,6 +18,7 @@ from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import find_table
 from gossamer.models.embeddings.text.text_pruning import Pruning
+from gossamer.models.stored_network import split_like
 from gossamer.persistence import JSON, check_array
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def restore_network(
     table = find_table(str(kind))(**arguments)
     table.restore({name.removeprefix(TABLE): array for name, array in arrays.items() if name.startswith(TABLE)})
     network = make(table)
+    split_like(network, arrays)
     wanted = {name: value for name, value in network.state_dict().items() if not name.startswith("embedding.")}
     surplus = {name for name in arrays if name.startswith(NETWORK)} - {f"{NETWORK}{name}" for name in wanted}
     if surplus:

@@ -22,10 +22,12 @@ const DRAW = {
   runs: drawRuns,
   compare: drawCompare,
 };
+const SLOW = 1500; // milliseconds after which a reader is told that the answer is being worked out
 const view = document.getElementById("view");
 const picker = document.getElementById("model");
 let models = [];
 let drawing = 0; // a slow answer to an old question must not overwrite a new view
+let endWaiting = () => {};
 
 function currentModel() {
   const { model } = read();
@@ -41,6 +43,18 @@ function drawTabs(chosen) {
   );
 }
 
+// What is shown while an answer takes long, such as the first map of a large model, which the server then keeps.
+function showWaiting(title) {
+  const began = Date.now();
+  const tell = () => {
+    const seconds = Math.round((Date.now() - began) / 1000);
+    show(view, notice(`Working on “${title}” for ${seconds} s. The first look at a large model can take a minute; then it is at hand.`));
+  };
+  let every;
+  const first = setTimeout(() => { tell(); announce(`Working on ${title}`); every = setInterval(tell, 1000); }, SLOW);
+  return () => { clearTimeout(first); clearInterval(every); };
+}
+
 async function draw() {
   const state = read();
   const model = currentModel();
@@ -50,16 +64,20 @@ async function draw() {
   document.title = `${VIEWS[state.view]} · ${model || "no model"} · gossamer`;
   const place = el("div", { class: "view", "data-view": state.view });
   view.setAttribute("aria-busy", "true");
+  endWaiting();
+  endWaiting = showWaiting(VIEWS[state.view]);
   try {
     if (state.model && state.model !== model) {
       place.append(notice(`No model called “${state.model}” is served here; this is ${model}.`, "error"));
     }
     await DRAW[state.view](place, { ...state, model, models });
+    if (turn === drawing) endWaiting();
     if (turn === drawing) show(view, place);
     // What measures itself, such as a canvas, can do so only in the page.
     if (turn === drawing) place.dispatchEvent(new Event("shown"));
   } catch (error) {
     if (turn !== drawing) return;
+    endWaiting();
     show(view, notice(error.message, "error"));
     announce(error.message);
   } finally {
