@@ -28,7 +28,8 @@ def front_table(path: Path, source: Source | None = None) -> str:
     check_keys(path.name, content, ["line"], ["line"])
     lines = [_line(line, source or _recorded) for line in content["line"]]
     names = dict.fromkeys(f"`{line['experiment']}`" for line in content["line"])
-    note = f"Test data, means where there are several seeds, the better in bold; `gossamer reproduce` {', '.join(names)}."
+    how = "Test data, means where there are several seeds, the better in bold"
+    note = f"{how}; `gossamer reproduce` {', '.join(names)}."
     table = [list(HEADINGS), [":--"] * 3 + ["--:"] * 2, *lines]
     return "\n".join(["| " + " | ".join(cells) + " |" for cells in table] + ["", note])
 
