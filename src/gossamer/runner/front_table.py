@@ -29,7 +29,7 @@ def front_table(path: Path, source: Source | None = None) -> str:
     lines = [_line(line, source or _recorded) for line in content["line"]]
     names = dict.fromkeys(f"`{line['experiment']}`" for line in content["line"])
     how = "Test data, means where there are several seeds, the better in bold"
-    note = f"{how}; `gossamer reproduce` {', '.join(names)}."
+    note = f"{how}; `gossamer reproduce` with {', '.join(names)}."
     table = [list(HEADINGS), [":--"] * 3 + ["--:"] * 2, *lines]
     return "\n".join(["| " + " | ".join(cells) + " |" for cells in table] + ["", note])
 
