@@ -105,7 +105,7 @@ if __name__ == "__main__":
     run_benchmark(
         "sentence-epoch",
         "One epoch of a sentence VAE, GRU 512, words 256, 32 dimensions, batches of 256, 20,000 words, one thread",
-        {"num_sentences": 2_560, "num_words": 20_000, "mean_length": 30},
+        {"num_sentences": 1_280, "num_words": 20_000, "mean_length": 30},
         {
             "gossamer, VAE": ours(prior="gaussian"),
             "gossamer, VAE, adaptive softmax": ours(prior="gaussian", softmax="adaptive"),

@@ -88,8 +88,9 @@ def test_mistakes_with_saved_models_are_sentences(gossamer: Gossamer, language_m
 
     assert gossamer("fit", "popularity", "--data", ratings.name, *COLUMNS, "--out", "others").code == 0
     kinds = "must be a model with a network to be compressed, such as compressed-classifier, mult-vae or sentence-vae"
-    assert f"{kinds}, got one of Popularity; for a network of your own give file.py:function" in message(
-        "others", "--params", 0.5
+    assert (
+        f"{kinds}, got one of Popularity (it has no network); for a network of your own give file.py:function"
+        in message("others", "--params", 0.5)
     )
     assert "scheme must be left out for compressed-language-model" in message(language_model, "--scheme", "channel")
     assert "budget must have at least one of macs, params" in message(language_model)
