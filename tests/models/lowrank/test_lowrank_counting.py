@@ -76,3 +76,18 @@ def test_layers_that_nothing_reaches_stay():
     sites = find_sites(model, scheme="channel")
     observe_uses(model, sites, ((torch.zeros(1, 2),), None))
     assert [site.stays for site in sites] == [None, "is not used in a forward pass"]
+
+
+def test_layers_right_before_batch_norms_are_known():
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.norm, self.beside = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(3, 4, 3)
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return self.norm(self.before(images)) + torch.relu(self.beside(images))
+
+    model = Residual()
+    sites = find_sites(model, scheme="spatial")
+    observe_uses(model, sites, ((torch.zeros(2, 3, 5, 5),), None))
+    assert {site.name: site.is_normalised for site in sites} == {"before": True, "beside": False}

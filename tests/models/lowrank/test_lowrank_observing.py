@@ -44,6 +44,21 @@ def test_second_moments_give_the_energy_of_outputs(scheme):
         assert metric["row_covariance"].trace() == pytest.approx(3.0)
 
 
+def test_centred_moments_do_not_know_the_mean():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(2, 3, 3))
+    sites = find_sites(model, scheme="channel")
+    images = torch.randn(6, 2, 5, 5)
+    found = []
+    for shift in (0.0, 10.0):
+        statistics = InputStatistics(sites)
+        with torch.no_grad(), WatchWeights(sites, statistics.see):
+            model(images + shift)
+        found.append([statistics.metric(sites[0], centred=centred)["covariance"] for centred in (True, False)])
+    assert torch.allclose(found[0][0], found[1][0], atol=1e-3)
+    assert (found[1][1] > 50).all()
+
+
 def test_looked_up_rows_are_counted():
     model = SmallLanguageModel()
     sites = find_sites(model, scheme="spatial")

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from gossamer.models.lowrank import search
 from gossamer.models.lowrank.knapsack import allocate_exactly
-from gossamer.models.lowrank.search import SearchSettings, allocate_cobla, first_triplets
+from gossamer.models.lowrank.search import SearchSettings, allocate_cobla, cheapest_start, first_triplets
 
 
 def test_mask_gradients_are_differences_of_the_loss():
@@ -52,6 +52,12 @@ def test_the_search_sees_what_energies_cannot():
     assert network.score(found.masks, numbers) < 0.6 * network.score(first_triplets(start, problem).masks, numbers)
     assert found.ranks[0] == 0 or found.ranks[0] > found.ranks[1]
     assert len(found.iterations) == 25
+
+
+def test_the_search_starts_where_the_loss_is_least():
+    network, problem = planted()
+    assert cheapest_start(network, problem, [[3, 3], [1, 5], [5, 1]], SearchSettings()) == [5, 1]
+    assert cheapest_start(network, problem, [[1, 5]], SearchSettings()) == [1, 5]
 
 
 def test_a_charge_makes_masks_decide_themselves():

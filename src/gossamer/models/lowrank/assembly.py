@@ -142,8 +142,8 @@ def split_like_(model: nn.Module, ranks: Mapping[str, int], *, scheme: str) -> n
         site = sites[name]
         rows, cols = site.matrix_shape()
         check_int(f"rank of {name}", rank, at_least=1, at_most=min(rows, cols))
-        sizes = (site.groups, rows, rank), (site.groups, rank, cols), (site.groups, rank)
-        chosen[site] = Factors(*(torch.zeros(size) for size in sizes))
+        left, right = torch.zeros(site.groups, rows, rank), torch.zeros(site.groups, rank, cols)
+        chosen[site] = Factors(left, right, torch.zeros(site.groups, rank))
     split_sites_(holder, chosen)
     roll_up_(holder, originals)
     return holder[0]

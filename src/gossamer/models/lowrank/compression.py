@@ -31,9 +31,10 @@ from gossamer.models.lowrank.heuristics import (
     allocate_greedily,
     allocate_uniformly,
 )
-from gossamer.models.lowrank.knapsack import allocate_exactly
+from gossamer.models.lowrank.knapsack import allocate_exactly, lost_energies
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.observing import Call, InputStatistics, WatchWeights
+from gossamer.models.lowrank.output_metric import OutputMetrics
 from gossamer.models.lowrank.pricing import make_problem
 from gossamer.models.lowrank.problem import WHOLE, Problem
 from gossamer.models.lowrank.recalibration import recalibrate_
@@ -44,6 +45,7 @@ from gossamer.models.lowrank.search import (
     MaskedNetwork,
     SearchSettings,
     allocate_cobla,
+    cheapest_start,
     first_triplets,
 )
 from gossamer.models.lowrank.sensitivity import measured_ranks
@@ -60,6 +62,7 @@ RULES: dict[str, Callable[[Problem], list[int]]] = {
     "uniform": allocate_uniformly,
 }
 ALLOCATORS = (COBLA, *RULES)
+METRIC_BATCHES = 4  # a backward pass costs more than a forward one
 TIME_ATTEMPTS = 4
 TIME_MARGIN = 0.97  # the measured time of the whole must not exceed what its parts promised
 
@@ -105,11 +108,11 @@ def compress(
     original = count_costs(work.model, work.example)
     if "milliseconds" in budget.names:
         original["milliseconds"] = time_models([model], work.example)[0]
-    factors = _factors(work, source.first(calibration_batches) if fitted else [])
+    is_recalibrated = recalibrate and bool(batch_norms(work.model))
+    factors = _factors(work, source.first(calibration_batches) if fitted else [], is_recalibrated)
     limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
-    is_recalibrated = recalibrate and bool(batch_norms(work.model))
     promised = dict(limits)
     for attempt in range(TIME_ATTEMPTS):
         problem = make_problem(work.sites, factors, original, promised, work.calls)
@@ -245,14 +248,24 @@ def _packed(model: nn.Module, example: Batch) -> set[nn.Module]:
     return found
 
 
-@torch.no_grad()
-def _factors(work: _Work, batches: list[Batch]) -> list[Factors]:
-    """Return the triplets of every site, fitted to its inputs on `batches` where there are any."""
-    statistics = InputStatistics(work.sites)
-    with evaluating(work.model), WatchWeights(work.sites, statistics.see):
+def _factors(work: _Work, batches: list[Batch], is_recalibrated: bool) -> list[Factors]:
+    """Return the triplets of every site, fitted on `batches`, where there are any, to its inputs and what it feeds.
+
+    Batch norms whose statistics will be renewed take the mean of their inputs away, whatever it is by then.
+    """
+    inputs, outputs = InputStatistics(work.sites), OutputMetrics(work.sites)
+    with torch.no_grad(), evaluating(work.model), WatchWeights(work.sites, inputs.see):
         for batch in batches:
             work.model(*batch[0])
-    return [factorise(site.to_matrix(site.weight), **statistics.metric(site)) for site in work.sites]
+    outputs.see(work.model, batches[:METRIC_BATCHES])
+    return [
+        factorise(
+            site.to_matrix(site.weight),
+            **inputs.metric(site, centred=is_recalibrated and site.is_normalised),
+            **outputs.metric(site),
+        )
+        for site in work.sites
+    ]
 
 
 def _allocate(
@@ -271,10 +284,23 @@ def _allocate(
     settings = search or SearchSettings()
     network = MaskedNetwork(work.model, work.sites, factors, loss, source, batch_statistics=batch_statistics)
     try:
-        start = measured_ranks(network, problem, allocate_exactly(problem), settings)
+        start = cheapest_start(network, problem, _starts(problem, factors), settings)
+        start = measured_ranks(network, problem, start, settings)
     finally:
         network.restore()
     return allocate_cobla(network, problem, start, settings)
+
+
+def _starts(problem: Problem, factors: list[Factors]) -> list[list[int]]:
+    """Return ranks where COBLA's search may start: POS-CVX's, and those that lose least where energies add up.
+
+    Equation 2.12 multiplies the layers' shares; energies in units of the network's output may be added, too. Which of
+    the two the network prefers only its loss can say.
+    """
+    found = [allocate_exactly(problem)]
+    if all(factor.is_comparable for factor in factors):
+        found.append(allocate_exactly(problem, lost_energies(problem)))
+    return found
 
 
 def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from gossamer.models.lowrank.batches import Batch
-from gossamer.models.lowrank.observing import Call, WatchWeights, use_of
+from gossamer.models.lowrank.observing import Call, WatchNorms, WatchWeights, use_of
 from gossamer.models.lowrank.sites import Site
 
 
@@ -48,10 +48,13 @@ def observe_uses(model: nn.Module, sites: Iterable[Site], batch: Batch) -> list[
     """Note in every site how its weight is used on the batch, and return the calls in their order."""
     sites = list(sites)
     calls: list[Call] = []
-    with evaluating(model), WatchWeights(sites, calls.append):
+    with evaluating(model), WatchWeights(sites, calls.append), WatchNorms() as norms:
         model(*batch[0])
+    normalised = {id(tensor) for tensor in norms.inputs}
     for site in sites:
-        site.uses = [use_of(call) for call in calls if call.site is site]
+        own = [call for call in calls if call.site is site]
+        site.uses = [use_of(call) for call in own]
+        site.is_normalised = bool(own) and all(id(call.output) in normalised for call in own)
         if not site.uses and site.stays is None:
             site.stays = "is not used in a forward pass"
     return calls

@@ -15,6 +15,8 @@ RIDGE = 1e-4  # of the mean variance: directions the data never show must not be
 class Factors:
     """A = P · Vᵀ exactly, over all R triplets, most important first; `values` (G, R) are their singular values.
 
+    Squares of values are `is_comparable` between layers where all are errors of the network's output.
+
     >>> factors = factorise(torch.eye(3).unsqueeze(0))
     >>> factors.rank, torch.allclose(factors.product(torch.ones(3)), torch.eye(3))
     (3, True)
@@ -23,6 +25,7 @@ class Factors:
     left: Float[Tensor, "G rows R"]
     right: Float[Tensor, "G R cols"]
     values: Float[Tensor, "G R"]
+    is_comparable: bool = False
 
     @property
     def rank(self) -> int:
@@ -54,12 +57,15 @@ def factorise(
     covariance: Float[Tensor, "G cols cols"] | None = None,
     row_covariance: Float[Tensor, "k k"] | None = None,
     row_weights: Float[Tensor, " rows"] | None = None,
+    output_metric: Float[Tensor, "G f f"] | None = None,
 ) -> Factors:
     """Return the singular triplets of A, in the metric of the layer's inputs where it is given.
 
     With `covariance` C = E[x xᵀ] of the inputs, keeping the first r triplets minimises E‖Ax − Âx‖² over all Â of rank
     r: they come from the SVD of A C^½, V is taken back by C^−½. `row_covariance` is a metric of the rows' last k places
     (the taps of a spatial kernel's second half) and `row_weights` one weight per row (how often a word occurs).
+    `output_metric` M says what an error of the layer's f outputs does to the network's: E[eᵀMe] is minimised instead,
+    by the SVD of M^½ A C^½, and energies are then in units of the network's output, alike for all layers.
     """
     original = matrix.detach().to(torch.float64)
     scaled = original
@@ -69,6 +75,9 @@ def factorise(
     if row_covariance is not None:
         row_root, row_inverse = _roots(row_covariance.to(torch.float64))
         scaled = _apply_to_taps(row_root, scaled)
+    if output_metric is not None:
+        output_root, output_inverse = _roots(output_metric.to(torch.float64))
+        scaled = _apply_to_outputs(output_root, scaled)
     if row_weights is not None:
         scales = _safe_scales(row_weights.to(torch.float64))
         scaled = scales[:, None] * scaled
@@ -76,11 +85,14 @@ def factorise(
     left = left * values.unsqueeze(1)
     if row_weights is not None:
         left = left / scales[:, None]
+    if output_metric is not None:
+        left = _apply_to_outputs(output_inverse, left)
     if row_covariance is not None:
         left = _apply_to_taps(row_inverse, left)
     if covariance is not None:
         right = right @ inverse_root
-    return Factors(left.to(matrix.dtype), right.to(matrix.dtype), values.to(matrix.dtype))
+    is_comparable = output_metric is not None
+    return Factors(left.to(matrix.dtype), right.to(matrix.dtype), values.to(matrix.dtype), is_comparable)
 
 
 def _roots(covariance: Float[Tensor, "*G d d"]) -> tuple[Tensor, Tensor]:
@@ -96,6 +108,14 @@ def _apply_to_taps(root: Float[Tensor, "k k"], matrix: Float[Tensor, "G rows col
     """Multiply the last k places of the rows' index with a symmetric root."""
     split = matrix.reshape(len(matrix), -1, len(root), matrix.shape[2])
     return torch.einsum("kl,golc->gokc", root, split).flatten(1, 2)
+
+
+def _apply_to_outputs(
+    root: Float[Tensor, "G f f"], matrix: Float[Tensor, "G rows cols"]
+) -> Float[Tensor, "G rows cols"]:
+    """Multiply the first places of the rows' index, the outputs, with a symmetric root; taps come after them."""
+    split = matrix.reshape(len(matrix), root.shape[1], -1, matrix.shape[2])
+    return torch.einsum("gfo,gokc->gfkc", root, split).flatten(1, 2)
 
 
 def _safe_scales(weights: Float[Tensor, " rows"]) -> Float[Tensor, " rows"]:

@@ -40,6 +40,7 @@ def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"
     costs = np.concatenate([layer.costs[open_] for layer, open_ in zip(problem.layers, choices, strict=True)])
     owner = np.repeat(np.arange(len(choices)), [len(open_) for open_ in choices])
     one_each = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))
+    gains = gains / max(float(np.abs(gains).max(initial=0.0)), np.finfo(float).tiny)  # for the solver's tolerances
     room = problem.limits - problem.fixed
     scale = np.maximum(room, np.finfo(float).tiny)  # rows of like size, so that the solver's tolerance is relative
     for attempt in range(ATTEMPTS):
@@ -70,3 +71,8 @@ def log_shares(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
     """Return log Σ_{j ≤ k} σ²_j of each choice, as a share of the layer's whole (equation 2.11)."""
     tiny = np.finfo(float).tiny
     return [np.log(np.maximum(layer.kept() / max(layer.kept()[0], tiny), tiny)) for layer in problem.layers]
+
+
+def lost_energies(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
+    """Return −Σ_{j > k} σ²_j of each choice: what a sum over layers loses, where their energies have one unit."""
+    return [layer.kept() - layer.kept()[0] for layer in problem.layers]

@@ -30,7 +30,7 @@ _KINDS: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class Call:
-    """A site's weight in one call: what kind, the input, the output, and the stride, padding and dilation."""
+    """A site's weight in one call: what kind, the input, the output (not detached), stride, padding and dilation."""
 
     site: Site
     kind: str
@@ -65,8 +65,23 @@ class WatchWeights(TorchFunctionMode):
                 axes = weight.dim() - 2
                 for position, (name, usual) in enumerate((("stride", 1), ("padding", 0), ("dilation", 1)), start=3):
                     places[name] = _per_axis(_argument(args, kwargs, position, name, usual), axes)
-            self._see(Call(site, kind, inputs.detach(), output.detach(), **places))
+            self._see(Call(site, kind, inputs.detach(), output, **places))
         return output
+
+
+class WatchNorms(TorchFunctionMode):
+    """Note what batch norms are given: a layer right before one need not keep the mean of its outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: list[Tensor] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is functional.batch_norm:
+            self.inputs.append(_argument(args, kwargs or {}, 0, "input"))
+        return func(*args, **(kwargs or {}))
 
 
 def use_of(call: Call) -> Use:
@@ -105,6 +120,7 @@ class InputStatistics:
     def __init__(self, sites: Iterable[Site]) -> None:
         self.sites = list(sites)
         self._moments: dict[Site, Tensor] = {}
+        self._sums: dict[Site, Tensor] = {}
         self._rows: dict[Site, int] = {}
         self._counts: dict[Site, Tensor] = {}
 
@@ -120,16 +136,25 @@ class InputStatistics:
         stride = -(-rows.shape[1] // MAX_ROWS)
         rows = rows[:, ::stride].to(torch.float32)
         moment = (rows.mT @ rows).to(torch.float64)
+        total = rows.sum(dim=1, dtype=torch.float64)
         self._moments[site] = self._moments.get(site, torch.zeros_like(moment)) + moment
+        self._sums[site] = self._sums.get(site, torch.zeros_like(total)) + total
         self._rows[site] = self._rows.get(site, 0) + rows.shape[1]
 
-    def metric(self, site: Site) -> dict[str, Tensor]:
-        """Return what `factorise` takes: the covariance of the inputs and, where there is one, a metric of the rows."""
+    def metric(self, site: Site, *, centred: bool = False) -> dict[str, Tensor]:
+        """Return what `factorise` takes: the second moment of the inputs and, where there is one, a metric of the rows.
+
+        `centred` moments are for layers whose mean output something else will take care of.
+        """
         found: dict[str, Tensor] = {}
         if site in self._counts:
             found["row_weights"] = self._counts[site]
         if site in self._moments:
-            moment = self._moments[site] / max(1, self._rows[site])
+            count = max(1, self._rows[site])
+            moment = self._moments[site] / count
+            if centred:
+                mean = self._sums[site] / count
+                moment = moment - mean[:, :, None] * mean[:, None, :]
             if not torch.isfinite(moment).all():
                 raise FloatingPointError(f"inputs of {site.name} must be finite, got NaN or infinity; check the data")
             found |= _spatial_metric(site, moment) if site.scheme == "spatial" else {"covariance": moment}

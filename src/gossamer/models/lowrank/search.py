@@ -14,13 +14,12 @@ from gossamer.core.checks import check_int, check_real
 from gossamer.core.progress import progress_bar
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
+from gossamer.models.lowrank.polishing import polish_masks
 from gossamer.models.lowrank.problem import WHOLE, Problem
 from gossamer.models.lowrank.rounding import keep_triplets, round_ranks
 from gossamer.models.lowrank.sqp import Iteration, minimise_masks
 
 Loss = Callable[[Any, Any], Tensor]
-POLISH_UPPER = 1.5  # a kept triplet may stand in for its dropped neighbours
-POLISH_STEP = 0.1  # small: one batch says little about masks that are nearly right
 
 
 @dataclass
@@ -35,20 +34,20 @@ class Allocation:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long and how carefully masks are searched; `polish` iterations follow on the chosen triplets.
+    """How long and how carefully masks are searched; `polish` steps follow on the chosen triplets.
 
     Masks end between 0 and 1, and rounding them costs much of what the search has gained. `binarise` > 0 charges
     ρ Σ m(1 − m) on top of the loss, ρ rising from 0 after a third of the iterations to `binarise` times the mean slope
-    of the first gradient, so that most masks have decided themselves when they are rounded. The search starts at ranks
-    that `measured_rounds` of `sensitivity.py` found, on `measured_batches` each; 0 rounds leave POS-CVX's, and so does
-    `prune`, whatever they are.
+    of the first gradient, so that most masks have decided themselves when they are rounded. `measured_rounds` > 0
+    improve the ranks where the search starts by the curves of `sensitivity.py`, on `measured_batches` each; `prune`
+    starts at POS-CVX's, whatever they are.
     """
 
-    iterations: int = 60
-    measured_rounds: int = 2
+    iterations: int = 20
+    measured_rounds: int = 0
     measured_batches: int = 4
     binarise: float = 2.0
-    polish: int = 15
+    polish: int = 60
     roundings: int = 3
     score_batches: int = 4
     exact_gradients: bool = False
@@ -200,12 +199,44 @@ def allocate_cobla(
         scores = [network.score(candidate.masks, numbers) for candidate in candidates]
         # The start is polished too: a search that only rescaled what was there must not look better than it is.
         finalists = [begin, candidates[1 + int(np.argmin(scores[1:]))]]
-        finalists = [_polished(network, finalist, settings) for finalist in finalists]
-        best = min([*finalists, *candidates], key=lambda one: network.score(one.masks, numbers))
+        first, rest = _polish_numbers(settings)
+        finalists = [_polished(network, finalist, first) for finalist in finalists]
+        winner = min(finalists, key=lambda one: network.score(one.masks, numbers))
+        candidates = [*candidates, *finalists, _polished(network, winner, rest)]
+        best = min(candidates, key=lambda one: network.score(one.masks, numbers))
         best.iterations = iterations
         return best
     finally:
         network.restore()
+
+
+def cheapest_start(
+    network: MaskedNetwork, problem: Problem, starts: Sequence[list[int]], settings: SearchSettings
+) -> list[int]:
+    """Return the ranks whose loss is least on batches of the training data; the network is left with masks."""
+    if len(starts) == 1:
+        return starts[0]
+    numbers = range(2 * settings.score_batches)
+
+    def score(ranks: list[int]) -> float:
+        loss = network.score(first_triplets(ranks, problem).masks, numbers)
+        check_finite_loss(loss, f"at the ranks {ranks}")
+        return loss
+
+    return min(starts, key=score)
+
+
+def check_finite_loss(loss: float, where: str) -> None:
+    """Refuse a loss that is NaN or infinite."""
+    if not np.isfinite(loss):
+        raise FloatingPointError(f"loss must be finite, got {loss} {where}; check loss and data")
+
+
+def _polish_numbers(settings: SearchSettings) -> tuple[range, range]:
+    """Return the batches on which both finalists are polished, and those for the better of them."""
+    begin = settings.iterations + settings.score_batches
+    middle, end = begin + (settings.polish + 1) // 2, begin + settings.polish
+    return range(begin, middle), range(middle, end)
 
 
 def _search(
@@ -236,31 +267,21 @@ def _search(
     return _divided(path.masks, begin.masks, split, sizes), path.iterations
 
 
-def _polished(network: MaskedNetwork, allocation: Allocation, settings: SearchSettings) -> Allocation:
-    """Adjust the masks of the kept triplets alone: no budget is involved any more."""
+def _polished(network: MaskedNetwork, allocation: Allocation, numbers: Sequence[int]) -> Allocation:
+    """Adjust the masks of the kept triplets alone, on the batches `numbers`: no budget is involved any more."""
     split = [place for place, kept in enumerate(allocation.kept) if kept is not None]
-    if settings.polish == 0:
+    if not numbers:
         return allocation
     sizes = [len(allocation.kept[place]) for place in split]  # type: ignore[arg-type]
     full = [None if mask is None else mask.copy() for mask in allocation.masks]
 
-    def evaluate(masks: np.ndarray, number: int) -> tuple[float, np.ndarray]:
-        spread = _spread(masks, full, allocation.kept, split, sizes)
-        loss, gradients = network.loss_and_gradients(spread, settings.iterations + settings.score_batches + number)
-        return loss, np.concatenate([gradients[place][allocation.kept[place]] for place in split])  # type: ignore[index]
+    def gradient(masks: np.ndarray, number: int) -> np.ndarray:
+        loss, gradients = network.loss_and_gradients(_spread(masks, full, allocation.kept, split, sizes), number)
+        check_finite_loss(loss, "while masks were polished")
+        return np.concatenate([gradients[place][allocation.kept[place]] for place in split])  # type: ignore[index]
 
     start = np.concatenate([full[place][allocation.kept[place]] for place in split])  # type: ignore[index]
-    path = minimise_masks(
-        evaluate,
-        start,
-        np.zeros((0, len(start))),
-        np.zeros(0),
-        iterations=settings.polish,
-        upper=POLISH_UPPER,
-        largest_step=POLISH_STEP,
-        averaged=max(1, settings.polish // 3),
-    )
-    masks = _spread(path.masks, full, allocation.kept, split, sizes)
+    masks = _spread(polish_masks(gradient, start, numbers), full, allocation.kept, split, sizes)
     return Allocation(allocation.ranks, allocation.kept, masks)
 
 

@@ -17,7 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 from gossamer.core.progress import progress_bar
 from gossamer.models.lowrank.knapsack import allocate_exactly
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
-from gossamer.models.lowrank.search import MaskedNetwork, SearchSettings, first_triplets
+from gossamer.models.lowrank.search import MaskedNetwork, SearchSettings, check_finite_loss, first_triplets
 
 REACH = 2.0  # a round moves a rank by this factor at most: curves are measured at the ranks of the other layers
 
@@ -104,6 +104,5 @@ def _numbers(part: int, size: int, settings: SearchSettings) -> list[int]:
 
 def _score(network: MaskedNetwork, problem: Problem, ranks: Sequence[int], numbers: Sequence[int]) -> float:
     loss = network.score(first_triplets(ranks, problem).masks, numbers)
-    if not np.isfinite(loss):
-        raise FloatingPointError(f"loss must be finite, got {loss} at the ranks {list(ranks)}; check loss and data")
+    check_finite_loss(loss, f"at the ranks {list(ranks)}")
     return loss

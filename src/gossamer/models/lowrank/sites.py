@@ -36,6 +36,7 @@ class Site:
     scheme: str = "channel"
     uses: list[Use] = field(default_factory=list)
     stays: str | None = None  # why it is not split
+    is_normalised: bool = False  # whether what comes out goes straight into batch norms
 
     @property
     def name(self) -> str:
