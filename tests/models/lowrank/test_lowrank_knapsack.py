@@ -40,9 +40,8 @@ def test_own_values_replace_the_energies():
 
 def test_the_sum_of_lost_energies_favours_the_layer_that_has_more_of_it():
     costs = np.array([[9.0], [3.0], [6.0], [9.0]])
-    strong, weak = (
-        LayerChoices(name, scale * np.array([4.0, 2.0, 1.0]), costs, (3, 3)) for name, scale in (("a", 50.0), ("b", 1.0))
-    )
+    energies = np.array([4.0, 2.0, 1.0])
+    strong, weak = LayerChoices("a", 50 * energies, costs, (3, 3)), LayerChoices("b", energies, costs, (3, 3))
     problem = Problem((strong, weak), np.zeros(1), np.array([12.0]), ("macs",))
     assert allocate_exactly(problem) == [2, 2]  # shares do not see the scale
     assert allocate_exactly(problem, lost_energies(problem)) == [WHOLE, 1]
