@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from tiny_sentences import few_sentences
 
 from gossamer.data.text import build_sentences
@@ -9,6 +10,7 @@ from gossamer.models.spikeslab.analysis import (
     class_measures,
     class_patterns,
     class_word_kl,
+    kl_gate_correlation,
     pattern_spread,
     top_sentences,
     words_of_dimensions,
@@ -43,6 +45,21 @@ def test_gates_that_know_classes_have_a_spread():
     assert found["gate_spread"] == pytest.approx(0.05)
     assert found["class_word_kl"] > 0
     assert class_measures(np.array([[0.9], [0.1], [0.9], [0.1]]), data)["pattern_spread"] == 0.5
+
+
+def test_the_correlation_of_words_and_gates_is_spearmans():
+    rng = np.random.default_rng(0)
+    divergence, patterns = rng.random((5, 5)).round(1), rng.random((5, 3))
+    first, second = np.triu_indices(5, k=1)
+    far = (divergence + divergence.T)[first, second]  # rounded: some are equal
+    apart = np.abs(patterns[first] - patterns[second]).mean(axis=1)
+    assert kl_gate_correlation(divergence, patterns) == pytest.approx(float(spearmanr(far, apart).statistic))
+    with_empty = np.vstack([patterns[:4], np.full((1, 3), np.nan)])  # a class without sentences says nothing
+    assert kl_gate_correlation(divergence, with_empty) == pytest.approx(
+        kl_gate_correlation(divergence[:4, :4], patterns[:4])
+    )
+    assert kl_gate_correlation(divergence[:2, :2], patterns[:2]) == 0
+    assert kl_gate_correlation(divergence, np.ones((5, 3))) == 0
 
 
 def test_a_dimension_is_named_by_the_words_of_its_sentences():

@@ -55,17 +55,46 @@ def class_measures(off_probs: Float[np.ndarray, "N D"], data: Sentences) -> dict
     """Return how clearly classes differ in their gates, and in their words: the question of section 4.4 in numbers.
 
     `pattern_spread` is that of γ_class as printed, binarised at one half; `gate_spread` that of E[γ] itself, which is
-    not zero where no gate is decided; `class_word_kl` the mean over pairs of different classes.
+    not zero where no gate is decided; `class_word_kl` the mean over pairs of different classes;
+    `kl_gate_correlation` says whether pairs with a larger KL have gates that differ more.
     """
     divergence = class_word_kl(data)
     between = divergence[~np.eye(len(divergence), dtype=bool)]
     assert data.labels is not None
     binarised = class_patterns(off_probs >= 0.5, data.labels, len(divergence))
+    gates = class_patterns(off_probs, data.labels, len(divergence))
     return {
         "pattern_spread": pattern_spread(binarised),
-        "gate_spread": pattern_spread(class_patterns(off_probs, data.labels, len(divergence))),
+        "gate_spread": pattern_spread(gates),
         "class_word_kl": float(between.mean()) if between.size else 0.0,
+        "kl_gate_correlation": kl_gate_correlation(divergence, gates),
     }
+
+
+def kl_gate_correlation(divergence: Float[np.ndarray, "C C"], patterns: Float[np.ndarray, "C D"]) -> float:
+    """Return the rank correlation, over pairs of classes, of the KL of their words and the distance of their patterns.
+
+    KLs are averaged over both directions, distances are the mean absolute difference over dimensions. 0 where there is
+    nothing to rank: fewer than three classes, or gates that are alike in all.
+
+    >>> kl_gate_correlation(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0.0]]), np.array([[0.0], [0.1], [0.9]]))
+    1.0
+    """
+    first, second = np.triu_indices(len(divergence), k=1)
+    far = (divergence + divergence.T)[first, second]
+    apart = np.abs(patterns[first] - patterns[second]).mean(axis=1)
+    known = np.isfinite(apart)
+    if known.sum() < 3 or np.ptp(far[known]) == 0 or np.ptp(apart[known]) == 0:
+        return 0.0
+    ranks = np.stack([_average_ranks(far[known]), _average_ranks(apart[known])])
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def _average_ranks(values: Float[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+    """Return ranks from 0, equal values sharing the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: np.ndarray = (np.cumsum(counts) - (counts + 1) / 2)[places]
+    return ranks
 
 
 def words_of_dimensions(
