@@ -88,8 +88,9 @@ def words(record: dict[str, Any]) -> str:
             f"![{corpus}: divergence of the words of classes, row from column](../images/hsvae-{name}-kl.svg)",
             in_lines(
                 f"{corpus}: the words of two classes are {between.mean():.3f} nats apart on average (at most "
-                f"{between.max():.3f}); γ_class has a spread of {pattern_spread(patterns):.3f}; over pairs of classes, the "
-                f"rank correlation of divergence and difference of γ_class is {kl_gate_correlation(divergence, patterns):.2f}."
+                f"{between.max():.3f}); γ_class has a spread of {pattern_spread(patterns):.3f}; over pairs of "
+                "classes, the rank correlation of divergence and difference of γ_class is "
+                f"{kl_gate_correlation(divergence, patterns):.2f}."
             ),
         ]
     mark = "+" if record["dirty"] else ""
