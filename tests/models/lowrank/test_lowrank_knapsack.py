@@ -8,7 +8,7 @@ from allocation_problems import best_by_enumeration, make_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.models.lowrank.knapsack import allocate_exactly, lost_energies
+from gossamer.models.lowrank.knapsack import allocate_exactly, weighed_shares
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 
 
@@ -38,14 +38,15 @@ def test_own_values_replace_the_energies():
     assert allocate_exactly(problem, [dear, dear / 10]) == [WHOLE, 1]
 
 
-def test_the_sum_of_lost_energies_favours_the_layer_that_has_more_of_it():
+def test_layers_count_by_their_energies_to_a_power():
     costs = np.array([[9.0], [3.0], [6.0], [9.0]])
     energies = np.array([4.0, 2.0, 1.0])
     strong, weak = LayerChoices("a", 50 * energies, costs, (3, 3)), LayerChoices("b", energies, costs, (3, 3))
     problem = Problem((strong, weak), np.zeros(1), np.array([12.0]), ("macs",))
-    assert allocate_exactly(problem) == [2, 2]  # shares do not see the scale
-    assert allocate_exactly(problem, lost_energies(problem)) == [WHOLE, 1]
-    assert [value.tolist() for value in lost_energies(problem)][1] == [0.0, -3.0, -1.0, 0.0]
+    assert allocate_exactly(problem, weighed_shares(problem, 0)) == allocate_exactly(problem) == [2, 2]
+    assert allocate_exactly(problem, weighed_shares(problem, 1)) == [WHOLE, 1]
+    ratio = weighed_shares(problem, 0.5)[0][1] / weighed_shares(problem, 0.5)[1][1]
+    assert ratio == pytest.approx(np.sqrt(50))
 
 
 def test_choices_that_are_closed_are_not_taken():

@@ -31,7 +31,7 @@ from gossamer.models.lowrank.heuristics import (
     allocate_greedily,
     allocate_uniformly,
 )
-from gossamer.models.lowrank.knapsack import allocate_exactly, lost_energies
+from gossamer.models.lowrank.knapsack import allocate_exactly, weighed_shares
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.observing import Call, InputStatistics, WatchWeights
 from gossamer.models.lowrank.output_metric import OutputMetrics
@@ -62,6 +62,7 @@ RULES: dict[str, Callable[[Problem], list[int]]] = {
     "uniform": allocate_uniformly,
 }
 ALLOCATORS = (COBLA, *RULES)
+POWERS = [0.0, 0.25, 0.5, 0.75, 1.0]  # of energies as weights of layers
 METRIC_BATCHES = 4  # a backward pass costs more than a forward one
 TIME_ATTEMPTS = 4
 TIME_MARGIN = 0.97  # the measured time of the whole must not exceed what its parts promised
@@ -292,15 +293,17 @@ def _allocate(
 
 
 def _starts(problem: Problem, factors: list[Factors]) -> list[list[int]]:
-    """Return ranks where COBLA's search may start: POS-CVX's, and those that lose least where energies add up.
+    """Return ranks where COBLA's search may start: POS-CVX's, and those that weigh layers by their energies.
 
-    Equation 2.12 multiplies the layers' shares; energies in units of the network's output may be added, too. Which of
-    the two the network prefers only its loss can say.
+    Equation 2.12 counts the shares of all layers alike. Where energies are errors of the network's output, a layer may
+    count by what it has of them. How much so only the loss of the network with all its layers compressed can say, and
+    one number is little enough to be told by a few batches.
     """
-    found = [allocate_exactly(problem)]
-    if all(factor.is_comparable for factor in factors):
-        found.append(allocate_exactly(problem, lost_energies(problem)))
-    return found
+    is_comparable = all(factor.is_comparable for factor in factors)
+    found = [
+        allocate_exactly(problem, weighed_shares(problem, power)) for power in (POWERS if is_comparable else [0.0])
+    ]
+    return [ranks for number, ranks in enumerate(found) if ranks not in found[:number]]
 
 
 def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:

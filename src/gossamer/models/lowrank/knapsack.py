@@ -73,6 +73,12 @@ def log_shares(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
     return [np.log(np.maximum(layer.kept() / max(layer.kept()[0], tiny), tiny)) for layer in problem.layers]
 
 
-def lost_energies(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
-    """Return −Σ_{j > k} σ²_j of each choice: what a sum over layers loses, where their energies have one unit."""
-    return [layer.kept() - layer.kept()[0] for layer in problem.layers]
+def weighed_shares(problem: Problem, power: float) -> list[Float[np.ndarray, " choices"]]:
+    """Return the log shares, each layer's times its energy (as a share of the mean layer's) to a power.
+
+    With power 0 all layers count alike, as in equation 2.11; with 1 a small loss counts as much as it is of the energy
+    of all layers together, which has a meaning where energies have one unit.
+    """
+    energies = np.array([layer.kept()[0] for layer in problem.layers])
+    weights = (energies / max(float(energies.mean()), np.finfo(float).tiny)) ** power
+    return [weight * value for weight, value in zip(weights, log_shares(problem), strict=True)]
