@@ -65,6 +65,16 @@ def formation_penalty(weights: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
     return entropy(weights).mean() - entropy(weights.mean(dim=0))
 
 
+def grouping_penalty(weights: Float[Tensor, "B K"], groups: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
+    """Return the mean over users of KL(groups ‖ weights): 0 where weights are the memberships of groups found before.
+
+    Unlike `formation_penalty` it has no wish of its own as to sizes: they are those of the groups. A user of whom too
+    little is seen to tell is best given the shares that such users have.
+    """
+    cross = -(groups * torch.log(weights.clamp(min=TINY))).sum(dim=-1)
+    return (cross - entropy(groups)).mean()
+
+
 def orthonormal_start(num_communities: int, width: int, generator: torch.Generator) -> Float[Tensor, "K D"]:
     """Return K orthonormal rows of width D drawn uniformly."""
     drawn = torch.randn(width, num_communities, generator=generator)
