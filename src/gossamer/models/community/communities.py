@@ -66,13 +66,13 @@ def formation_penalty(weights: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
 
 
 def grouping_penalty(weights: Float[Tensor, "B K"], groups: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
-    """Return the mean over users of KL(groups ‖ weights): 0 where weights are the memberships of groups found before.
+    """Return the mean over users of entropy and KL(groups ‖ weights): 0 where everybody is of one group and stays there.
 
-    Unlike `formation_penalty` it has no wish of its own as to sizes: they are those of the groups. A user of whom too
-    little is seen to tell is best given the shares that such users have.
+    The first keeps users from belonging everywhere, as in `formation_penalty`; the second keeps communities in use, at
+    the sizes of groups that were found before, where the entropy of the mean would have them equal.
     """
     cross = -(groups * torch.log(weights.clamp(min=TINY))).sum(dim=-1)
-    return (cross - entropy(groups)).mean()
+    return (entropy(weights) + cross - entropy(groups)).mean()
 
 
 def orthonormal_start(num_communities: int, width: int, generator: torch.Generator) -> Float[Tensor, "K D"]:
