@@ -66,7 +66,7 @@ def formation_penalty(weights: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
 
 
 def grouping_penalty(weights: Float[Tensor, "B K"], groups: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
-    """Return the mean over users of entropy and KL(groups ‖ weights): 0 where everybody is of one group and stays there.
+    """Return the mean over users of entropy and KL(groups ‖ weights): 0 where each is of one group and stays there.
 
     The first keeps users from belonging everywhere, as in `formation_penalty`; the second keeps communities in use, at
     the sizes of groups that were found before, where the entropy of the mean would have them equal.
