@@ -13,6 +13,7 @@ from gossamer.models.community.communities import (
     effective_number,
     entropy,
     formation_penalty,
+    grouping_penalty,
     mix_communities,
     orthonormal_start,
     project,
@@ -85,6 +86,24 @@ def test_formation_is_best_where_everybody_has_one_community_and_all_are_equally
     assert float(formation_penalty(formed)) == pytest.approx(-torch.log(torch.tensor(4.0)).item(), abs=1e-5)
     assert float(formation_penalty(uniform)) == pytest.approx(0, abs=1e-6)
     assert float(formation_penalty(collapsed)) == pytest.approx(0, abs=1e-6)
+
+
+def test_grouping_is_best_at_the_groups_whatever_their_sizes() -> None:
+    groups = torch.eye(3, dtype=torch.float64)[[0, 0, 0, 0, 1, 2]]
+    assert float(grouping_penalty(groups, groups)) == pytest.approx(0, abs=1e-9)
+    equal = torch.eye(3, dtype=torch.float64).repeat(2, 1)
+    assert float(grouping_penalty(equal, groups)) > 1
+    shares = groups.mean(dim=0).expand(6, 3)  # those of whom nothing is known are all alike
+    assert float(grouping_penalty(shares, groups)) < float(grouping_penalty(torch.full_like(shares, 1 / 3), groups))
+
+
+def test_grouping_is_entropy_and_divergence() -> None:
+    soft = torch.softmax(random_space(6, 5, 3), dim=-1)
+    logits = random_space(7, 5, 3).requires_grad_()
+    weights = torch.softmax(logits, dim=-1)
+    divergence = torch.nn.functional.kl_div(torch.log_softmax(logits, dim=-1), soft, reduction="batchmean")
+    torch.testing.assert_close(grouping_penalty(weights, soft), divergence + entropy(weights).mean())
+    assert torch.autograd.gradcheck(lambda given: grouping_penalty(torch.softmax(given, dim=-1), soft), logits)
 
 
 def test_start_is_orthonormal() -> None:

@@ -10,7 +10,7 @@ from tiny_community import SETTINGS, fitted, two_tastes
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.splits import split_items
 from gossamer.models.community import CommunityRecommender, pairs
-from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, user_offsets
+from gossamer.models.community.pairs import are_targets_new, calibrate, few_users, judge_new_items, user_offsets
 
 
 def test_offset_is_the_log_mean_over_what_the_user_does_not_have() -> None:
@@ -62,3 +62,12 @@ def test_probabilities_are_about_right_where_they_were_calibrated() -> None:
     assert slope > 0
     assert np.isfinite(intercept)
     assert 0 < threshold < 1
+
+
+def test_an_epoch_is_judged_by_few_users_from_all_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = two_tastes()
+    is_target = np.arange(data.nnz) >= data.indptr[10]  # the first ten users have no target
+    held_out = HeldOut(data, data.keep(is_target))
+    assert few_users(held_out).history.users.ids.to_list() == [f"u{user}" for user in range(10, 40)]
+    monkeypatch.setattr(pairs, "MOST_VALIDATED", 3)
+    assert few_users(held_out).target.users.ids.to_list() == ["u10", "u24", "u39"]

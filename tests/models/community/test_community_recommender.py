@@ -29,6 +29,15 @@ def test_planted_communities_are_found_with_their_number() -> None:
     assert rows[0]["in effect per user"] < 2 < rows[0]["in effect"]
 
 
+def test_planted_communities_of_unequal_size_are_neither_merged_nor_divided() -> None:
+    data = load_planted_communities(num_users=1_500, num_items=600, num_communities=8, seed=5)
+    model = CommunityRecommender(embedding_dim=32, epochs=4, batch_size=100).fit(data)
+    weights, truth = model.memberships(), true_communities(data.users)
+    assert weights.shape[1] == 8
+    assert adjusted_mutual_info_score(truth, weights.argmax(axis=1)) > 0.95
+    np.testing.assert_allclose(np.sort(weights.sum(axis=0)), np.sort(np.bincount(truth)), rtol=0.1)
+
+
 def test_users_without_history_are_known_by_their_features() -> None:
     data = two_tastes()
     nobody = data.keep(np.zeros(data.nnz, dtype=bool))[:2]
@@ -95,6 +104,7 @@ def test_any_module_may_embed_items() -> None:
         {"weighted": True, "half_life_days": 1.0, "num_neighbours": 3},
         {"loss": "logistic", "negatives": "popularity", "hidden_dim": 4},
         {"num_candidates": 5, "by_time": False, "community_start": "orthonormal"},
+        {"community_start": "kmeans", "warmup_epochs": 1},
     ],
 )
 def test_every_setting_trains_and_answers(settings: dict) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
 
 NEGATIVES = ("uniform", "popularity")
-STARTS = ("kmeans", "orthonormal")
+STARTS = ("spectrum", "kmeans", "orthonormal")
 INTEGERS = {  # and the least that each may be
     "embedding_dim": 2,
     "item_neighbours": 1,

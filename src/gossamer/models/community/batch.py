@@ -49,6 +49,7 @@ class CommunityBatch:
     """
 
     def __init__(self, **parts: Any) -> None:
+        self.users: Int[Tensor, " B"] = parts["users"]
         self.user_codes: CodeTable = parts["user_codes"]
         self.history: Neighbours = parts["history"]
         self.history_ids: Int[Tensor, " n"] = parts["history_ids"]
@@ -98,6 +99,7 @@ class BatchMaker:
         hidden[rows] = True  # the target edge must not be seen from the item's side either
         history_ids, history = _numbered(history, self.graph.num_items)
         return CommunityBatch(
+            users=torch.from_numpy(rows),
             user_codes=self.users.take(torch.from_numpy(rows)),
             history=history,
             history_ids=history_ids,

@@ -65,6 +65,16 @@ def formation_penalty(weights: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
     return entropy(weights).mean() - entropy(weights.mean(dim=0))
 
 
+def grouping_penalty(weights: Float[Tensor, "B K"], groups: Float[Tensor, "B K"]) -> Float[Tensor, ""]:
+    """Return the mean over users of entropy and KL(groups ‖ weights): 0 where each is of one group and stays there.
+
+    The first keeps users from belonging everywhere, as in `formation_penalty`; the second keeps communities in use, at
+    the sizes of groups that were found before, where the entropy of the mean would have them equal.
+    """
+    cross = -(groups * torch.log(weights.clamp(min=TINY))).sum(dim=-1)
+    return (entropy(weights) + cross - entropy(groups)).mean()
+
+
 def orthonormal_start(num_communities: int, width: int, generator: torch.Generator) -> Float[Tensor, "K D"]:
     """Return K orthonormal rows of width D drawn uniformly."""
     drawn = torch.randn(width, num_communities, generator=generator)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.models.community.batch import CommunityBatch
-from gossamer.models.community.communities import effective_number, formation_penalty
+from gossamer.models.community.communities import effective_number, formation_penalty, grouping_penalty
 from gossamer.models.community.network import CommunityNetwork
 
 LOSSES = ("softmax", "logistic")
@@ -47,12 +47,21 @@ class Training(nn.Module):
     """The network as the loop calls it: a batch in, named means out.
 
     An item is hidden behind its features with probability `id_dropout`, and half of the hidden ones lose their
-    neighbours, too, so that new items, with neighbours or without, are nothing new.
+    neighbours, too, so that new items, with neighbours or without, are nothing new. With `groups`, communities form
+    where the users of a group are; without, wherever users tell them apart.
     """
 
-    def __init__(self, network: CommunityNetwork, loss: str, formation: float, id_dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        network: CommunityNetwork,
+        loss: str,
+        formation: float,
+        id_dropout: float = 0.0,
+        groups: Float[Tensor, "N K"] | None = None,
+    ) -> None:
         super().__init__()
         self.network, self.loss, self.formation, self.id_dropout = network, loss, formation, id_dropout
+        self.groups = groups  # no buffer: a function of graph and seed, which a checkpoint need not repeat
 
     def _named(self, ids: Tensor) -> Tensor:
         if not self.training or self.id_dropout == 0:
@@ -92,8 +101,12 @@ class Training(nn.Module):
         if "memberships" not in parts:
             return {"loss": fit}
         weights = parts["memberships"]
+        if self.groups is None:
+            unformed = formation_penalty(weights)
+        else:
+            unformed = grouping_penalty(weights, self.groups[batch.users])
         return {
-            "loss": fit + self.formation * formation_penalty(weights),
+            "loss": fit + self.formation * unformed,
             "fit": fit,
             "communities_per_user": effective_number(weights).mean(),
             "communities": effective_number(weights.mean(dim=0)),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_COMPARED = 4_096  # items that stand for the catalogue
 MOST_CALIBRATED = 2_000  # users
+MOST_VALIDATED = 1_000  # users that an epoch is judged by
 PAIRS_AT_ONCE = 1 << 17
 
 
@@ -151,3 +152,11 @@ def _latest_tenth(data: Interactions) -> HeldOut:
     ranks[order] = np.arange(data.nnz) - data.indptr[rows]
     is_target = ranks >= data.user_counts[rows] - np.maximum(data.user_counts[rows] // 10, 1)
     return HeldOut(data.keep(~is_target), data.keep(is_target))
+
+
+def few_users(held_out: HeldOut) -> HeldOut:
+    """Return users with targets, evenly from all of them, few enough to be judged after every epoch."""
+    rows = np.flatnonzero(held_out.target.user_counts > 0)
+    if len(rows) > MOST_VALIDATED:
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_VALIDATED).astype(np.int64)]
+    return HeldOut(held_out.history[rows], held_out.target[rows])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gossamer.core.checks import check_int
-from gossamer.core.randomness import numpy_generator, torch_generator
+from gossamer.core.randomness import torch_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.core.topk import batch_rows, top_n
 from gossamer.data.interactions import HeldOut, Interactions
@@ -23,24 +23,21 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.community.arguments import check_arguments
 from gossamer.models.community.artifact import restore_state, state_arrays
 from gossamer.models.community.batch import BatchMaker, CommunityBatches, Drawing
-from gossamer.models.community.choosing import choose_num_communities
+from gossamer.models.community.choosing import count_communities, find_groups
 from gossamer.models.community.encoder import CodeTable
 from gossamer.models.community.explaining import community_tables, model_tables, raised_items, user_tables
 from gossamer.models.community.features import FeatureReader
-from gossamer.models.community.graph import BipartiteGraph, Edges, edge_weights
+from gossamer.models.community.graph import BipartiteGraph, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
 from gossamer.models.community.neighbourhood import Neighbours, history_neighbours
 from gossamer.models.community.network import CommunityNetwork, UserParts, Widths
 from gossamer.models.community.new_items import add_items
 from gossamer.models.community.objective import Training
-from gossamer.models.community.pairs import are_targets_new, calibrate, judge_new_items, score_pairs
+from gossamer.models.community.pairs import are_targets_new, calibrate, few_users, judge_new_items, score_pairs
 from gossamer.models.community.state import Known, TrainingUsers
 from gossamer.models.item_ranker import ItemRanker, check_held_out, check_interactions, values_of
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence import JSON
-
-MOST_COMMUNITIES = 50
-MOST_VALIDATED = 1_000  # users that an epoch is judged by
 
 
 class CommunityRecommender(ItemRanker):
@@ -55,10 +52,11 @@ class CommunityRecommender(ItemRanker):
     (`by_time`); the others are predicted, from a graph without their edges. `loss` "softmax" tells them apart from
     `num_candidates` items or the whole catalogue, "logistic" (3.14) from `num_negatives` each, drawn by `negatives`.
     Beside the whole history stands its latest part, where an item counts half as much for every `recent_half_life`
-    later ones. With `community_start` "kmeans", communities start at the centres of users after `warmup_epochs` (fifty
-    updates at least, or half of all), with "orthonormal" at random, as in the paper; `formation` is the weight of the
-    penalty on communities that do not form. `community_part` is what the classifier is given of them: the "mixture"
-    e^(C), the "projection" e^(P), or "both" added.
+    later ones. With `community_start` "spectrum", communities are groups of users in the spectrum of the graph, with
+    "kmeans" those that are alike after `warmup_epochs` (fifty updates at least, or half of all); after these they start
+    at the centres of their users, with "orthonormal" at random, as in the paper. `formation` is the weight of the
+    penalty on communities that do not form, or not from those groups. `community_part` is what the classifier is given
+    of them: the "mixture" e^(C), the "projection" e^(P), or "both" added.
 
     With validation data, the epoch with the best NDCG@100 (ROC-AUC, if its targets are new items) is kept, training
     stops after `patience` epochs without a better one, and probabilities are calibrated on its targets. New users and
@@ -97,7 +95,7 @@ class CommunityRecommender(ItemRanker):
         community_part: str = "mixture",
         temperature: float = 0.05,
         formation: float = 0.1,
-        community_start: str = "kmeans",
+        community_start: str = "spectrum",
         warmup_epochs: int = 1,
         hidden_dim: int = 0,
         loss: str = "softmax",
@@ -165,15 +163,16 @@ class CommunityRecommender(ItemRanker):
         self.item_reader_ = FeatureReader.learn("item_features", data.item_features, self.item_features)
         users = CodeTable.of(self.user_reader_.read(data.user_features, data.num_users))
         items = CodeTable.of(self.item_reader_.read(data.item_features, data.num_items))
-        self.num_communities_ = self._count_communities(graph.user_items)
+        self.num_communities_ = count_communities(self, graph.user_items)
         self.network_ = self._make_network(data.num_items)
         self._start_biases()
         if item_embedding is not None:
             self.network_.neighbour_encoder.replace_ids(item_embedding, data.num_items)
         maker = BatchMaker(graph, users, items, self._drawing())
         self.training_users_ = TrainingUsers.of(data, users, graph, bool(self.user_reader_.columns))
-        training = Training(self.network_, self.loss, self.formation, self.id_dropout)
-        judged_on = None if validation is None else _few(validation)
+        groups = find_groups(self, graph.user_items)
+        training = Training(self.network_, self.loss, self.formation, self.id_dropout, groups)
+        judged_on = None if validation is None else few_users(validation)
         is_cold = judged_on is not None and are_targets_new(self, judged_on)
 
         def validate() -> dict[str, float]:
@@ -187,7 +186,7 @@ class CommunityRecommender(ItemRanker):
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
-            warmup_epochs=self.warmup_epochs if self.community_start == "kmeans" else None,
+            warmup_epochs=self.warmup_epochs if self.community_start != "orthonormal" else None,
             patience=self.patience,
             random_state=self.random_state,
             validate=None if validation is None else validate,
@@ -201,13 +200,6 @@ class CommunityRecommender(ItemRanker):
         self.history_: JSON = history.as_dict()
         self.calibration_ = calibrate(self, data, validation)
         return self
-
-    def _count_communities(self, user_items: Edges) -> int:
-        if self.num_communities is not None:
-            return self.num_communities
-        most = min(MOST_COMMUNITIES, self.embedding_dim - 1)
-        seed = int(numpy_generator(self.random_state).integers(2**31))
-        return choose_num_communities(user_items, len(self.items_), most=most, seed=seed)
 
     def _drawing(self) -> Drawing:
         return Drawing(
@@ -390,10 +382,3 @@ class CommunityRecommender(ItemRanker):
         """Take back what an artifact holds, checked."""
         check_arguments(self)
         restore_state(self, arrays, vocabularies, metadata)
-
-
-def _few(held_out: HeldOut) -> HeldOut:
-    rows = np.flatnonzero(held_out.target.user_counts > 0)
-    if len(rows) > MOST_VALIDATED:
-        rows = rows[np.linspace(0, len(rows) - 1, MOST_VALIDATED).astype(np.int64)]
-    return HeldOut(held_out.history[rows], held_out.target[rows])

@@ -1,4 +1,4 @@
-"""Where communities begin: at the centres of users who are alike after a first epoch."""
+"""Where communities begin: at the centres of users, who are grouped already or are alike after a first epoch."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from jaxtyping import Float, Int64
 
 ITERATIONS, RESTARTS = 25, 4
 JITTER = 0.01
+MOST_FOR_START = 20_000  # users that are clustered
+
+
+def unit_rows(points: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+    """Return rows of length 1; a row of zeros stays one."""
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    scaled: np.ndarray = points / np.where(lengths > 1e-12, lengths, 1.0)
+    return scaled
 
 
 def spherical_kmeans(
-    points: Float[np.ndarray, "N D"], count: int, generator: np.random.Generator
+    points: Float[np.ndarray, "N D"], count: int, generator: np.random.Generator, *, restarts: int = RESTARTS
 ) -> tuple[Float[np.ndarray, "K D"], Int64[np.ndarray, " N"]]:
-    """Return unit centres and the nearest of them for every unit point, the best of some restarts.
+    """Return unit centres and the nearest of them for every unit point, the best of `restarts`.
 
     Centres start far from each other (k-means++); one that loses all its points moves to the point that fits worst.
     Reference: Dhillon and Modha, "Concept decompositions for large sparse text data", 2001.
@@ -20,7 +28,7 @@ def spherical_kmeans(
     if len(points) < count:
         raise ValueError(f"num_communities must be at most the number of users, {len(points)}, got {count}")
     best: tuple[float, np.ndarray, np.ndarray] | None = None
-    for _ in range(RESTARTS):
+    for _ in range(restarts):
         centres = _spread_centres(points, count, generator)
         nearest = np.zeros(len(points), dtype=np.int64)
         for iteration in range(ITERATIONS):
@@ -63,8 +71,20 @@ def _move(points: np.ndarray, nearest: np.ndarray, fits: np.ndarray, centres: np
 def community_start(
     full: Float[np.ndarray, "N D"], count: int, generator: np.random.Generator
 ) -> Float[np.ndarray, "K D"]:
-    """Return community embeddings at the centres of users, a little apart so that they always span K dimensions."""
+    """Return community embeddings at the centres of users who are alike."""
     centres, _ = spherical_kmeans(full.astype(np.float64), count, generator)
+    return _apart(centres, generator)
+
+
+def group_start(
+    full: Float[np.ndarray, "N D"], groups: Float[np.ndarray, "N K"], generator: np.random.Generator
+) -> Float[np.ndarray, "K D"]:
+    """Return community embeddings at the centres of groups that users belong to more or less."""
+    return _apart(unit_rows(groups.T.astype(np.float64) @ full), generator)
+
+
+def _apart(centres: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Move centres a little apart, so that they always span K dimensions."""
     apart = centres + JITTER * generator.normal(size=centres.shape) / np.sqrt(centres.shape[1])
-    start: np.ndarray = (apart / np.linalg.norm(apart, axis=1, keepdims=True)).astype(np.float32)
+    start: np.ndarray = unit_rows(apart).astype(np.float32)
     return start

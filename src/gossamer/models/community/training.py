@@ -17,7 +17,7 @@ from gossamer.models.community.encoder import ROW_SPARSE_FROM
 from gossamer.models.community.inference import embed_neighbours, judged
 from gossamer.models.community.neighbourhood import all_neighbours
 from gossamer.models.community.objective import Training, loss_of
-from gossamer.models.community.starts import community_start
+from gossamer.models.community.starts import MOST_FOR_START, community_start, group_start
 from gossamer.training.devices import process_count
 from gossamer.training.history import History
 from gossamer.training.loop import fit as train
@@ -25,12 +25,11 @@ from gossamer.training.optimisers import ProximalAdam
 from gossamer.training.step import GradientStep
 
 CLIP_NORM = 5.0
-MOST_FOR_START = 20_000  # users whose embeddings are clustered
 FEWEST_UPDATES = 50  # before users are alike for a reason
 
 
 class CommunityStep(GradientStep):
-    """A gradient step that, before update number `start_at`, puts communities where users are alike by then.
+    """A gradient step that, before update number `start_at`, puts communities where their users are by then.
 
     Communities that start orthonormal at random know nothing of users: softmax weights stay where they began, and all
     of them are in effect one. The start is a function of the network and the seed, so that a resumed run repeats it.
@@ -49,7 +48,7 @@ class CommunityStep(GradientStep):
 
 @torch.no_grad()
 def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
-    """Put the communities at the centres of users' full embeddings."""
+    """Put the communities at the centres of users' full embeddings: of the groups, or of users who are alike."""
     network = training.network
     generator = np.random.default_rng(seed)
     rows = maker.active
@@ -60,7 +59,10 @@ def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
     with judged(network):
         full = network.full_users(maker.users.take(torch.from_numpy(rows)), neighbours, history)
     unit = torch.nn.functional.normalize(full, dim=1).numpy()
-    start = community_start(unit, network.widths.num_communities, generator)
+    if training.groups is None:
+        start = community_start(unit, network.widths.num_communities, generator)
+    else:
+        start = group_start(unit, training.groups[torch.from_numpy(rows)].numpy(), generator)
     network.space.copy_(torch.from_numpy(start))
 
 
