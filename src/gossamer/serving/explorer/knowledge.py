@@ -100,10 +100,10 @@ class Knowledge:
         groups = self.groups
         return self._once("spaces", lambda: find_spaces(self.estimator, self.vocabularies, groups, self.ask))
 
-    def projected(self, kind: str, projection: str, rows: np.ndarray) -> np.ndarray:
-        """Return the places (n, 2) of these rows of a space; the rows are always the same for a vocabulary."""
+    def projected(self, kind: str, projection: str, rows: np.ndarray, num_axes: int = 2) -> np.ndarray:
+        """Return the places (n, num_axes) of these rows of a space; the rows are always the same for a vocabulary."""
         vectors = self.spaces[kind].vectors
-        return self._once(("map", kind, projection), lambda: project(vectors[rows], projection))
+        return self._once(("map", kind, projection, num_axes), lambda: project(vectors[rows], projection, num_axes))
 
     def find_group_set(self, key: str) -> Groups:
         """Return groups by their key, or say which there are."""
@@ -137,6 +137,10 @@ class Knowledge:
             return [", ".join(self.name_of(groups.kind, member) for member in some) for some in members]
 
         return self._once(("titles", groups.key), make)
+
+    def salience(self, groups: Groups) -> np.ndarray | None:
+        """Return how much each name tells about the groups (V,); None where weights are no shares."""
+        return self._once(("salience", groups.key), groups.salience)
 
     def places(self, groups: Groups) -> np.ndarray:
         """Return where the groups lie on their map (K, 2)."""
