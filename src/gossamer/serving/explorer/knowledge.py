@@ -13,6 +13,7 @@ from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.size import count_bytes, count_values
 from gossamer.serving.errors import NotFound
+from gossamer.serving.explorer.drawing import Drawing, draw
 from gossamer.serving.explorer.finding import find_groups
 from gossamer.serving.explorer.groups import Groups
 from gossamer.serving.explorer.names import NameIndex
@@ -93,6 +94,11 @@ class Knowledge:
     def groups(self) -> list[Groups]:
         """What the model sorts its names into."""
         return self._once("groups", lambda: self.ask(lambda: find_groups(self.estimator, self.vocabularies)))
+
+    @property
+    def drawing(self) -> Drawing:
+        """How the model computes its answer, as a graph."""
+        return self._once("drawing", lambda: self.ask(lambda: draw(self.estimator)))
 
     @property
     def spaces(self) -> dict[str, Space]:

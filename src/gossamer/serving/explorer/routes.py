@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import About, Examples, Ranking, about, examples, near_by
 from gossamer.serving.explorer.comparison import Answers, Comparison, answer_both, compare
+from gossamer.serving.explorer.drawing import Drawing
 from gossamer.serving.explorer.group_views import (
     NUM_MEMBERS,
     AllTogether,
@@ -29,6 +30,7 @@ from gossamer.serving.explorer.maps import PointMap, make_map
 from gossamer.serving.explorer.names import MOST_LETTERS, Found
 from gossamer.serving.explorer.overview import ModelSummary, Overview, overview, summarise
 from gossamer.serving.explorer.runs import Experiment, Runs, Trade
+from gossamer.serving.explorer.tensors import TensorFacts, describe_array, find_array, npy_bytes
 from gossamer.serving.routes import ERRORS
 from gossamer.serving.service import Service
 
@@ -125,6 +127,26 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
         known = shelf.open(model)
         found: Inside = known.ask(lambda: look_inside(known.estimator))
         return found
+
+    @router.get("/explore/graph")
+    def graph(model: Text) -> Drawing:
+        """Draw how a model computes its answer: operators, and what they pass on."""
+        return shelf.open(model).drawing
+
+    @router.get("/explore/tensor")
+    def tensor(model: Text, layer: Text, weight: Text) -> TensorFacts:
+        """Say what numbers an array of a model has."""
+        known = shelf.open(model)
+        return describe_array(layer, weight, known.ask(lambda: find_array(known.estimator, layer, weight)))
+
+    @router.get("/explore/tensor.npy", response_class=Response)
+    def tensor_file(model: Text, layer: Text, weight: Text) -> Response:
+        """Return an array of a model as a NumPy file."""
+        known = shelf.open(model)
+        content = npy_bytes(known.ask(lambda: find_array(known.estimator, layer, weight)))
+        # A name of ours: names of layers are somebody else's words, which no header should carry.
+        headers = {**HEADERS, "Content-Disposition": 'attachment; filename="weight.npy"'}
+        return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def _add_names(router: APIRouter, shelf: Shelf) -> None:

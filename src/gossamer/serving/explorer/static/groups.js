@@ -98,7 +98,7 @@ function spreading(picture, state, term, released) {
   let held = term, wanted, timer = 0;
   async function apply(name) {
     wanted = name;
-    release.hidden = name === undefined || name !== held;
+    release.hidden = held === undefined;
     if (name === undefined) {
       picture.resize(null);
       text.textContent = `Like ones lie close together; areas are sizes. Point at a name to see how it divides over the circles.`;
@@ -118,7 +118,7 @@ function spreading(picture, state, term, released) {
   }
   release.addEventListener("click", () => { held = undefined; apply(undefined); released(); });
   return {
-    node: el("p", { class: "small" }, text, release),
+    node: el("p", { class: "small steady" }, text, release),
     held: () => held,
     start: () => apply(held),
     point: (name) => { clearTimeout(timer); timer = setTimeout(() => apply(name ?? held), name === undefined ? 0 : PAUSE); },
