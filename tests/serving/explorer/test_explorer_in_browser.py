@@ -255,7 +255,10 @@ def test_the_relevance_slider_asks_again(visit):
     expect(page.get_by_role("slider", name="Relevance, lambda")).to_be_focused()
 
 
-RADII = "[...document.querySelectorAll('.bubble circle')].map((circle) => circle.getAttribute('r')).join()"
+RADII = (
+    "[...document.querySelectorAll('.bubble')]"
+    ".map((dot) => [dot.dataset.number, dot.firstChild.getAttribute('r')].join(': ')).sort().join()"
+)
 
 
 def test_a_name_resizes_the_circles_while_it_is_pointed_at_and_for_longer_when_it_is_held(visit):

@@ -98,7 +98,12 @@ class Knowledge:
     @property
     def drawing(self) -> Drawing:
         """How the model computes its answer, as a graph."""
-        return self._once("drawing", lambda: self.ask(lambda: draw(self.estimator)))
+
+        def make() -> Drawing:
+            drawn: Drawing = self.ask(lambda: draw(self.estimator))
+            return drawn
+
+        return self._once("drawing", make)
 
     @property
     def spaces(self) -> dict[str, Space]:

@@ -18,7 +18,7 @@ def _clipped(value: float) -> float:
 
 
 @numba.njit(cache=True)
-def _squared(places: np.ndarray, one: int, other: int) -> float:
+def _squared(places: np.ndarray, one: np.integer | int, other: np.integer | int) -> float:
     total = 0.0
     for axis in range(places.shape[1]):
         total += (places[one, axis] - places[other, axis]) ** 2
