@@ -79,7 +79,7 @@ def _by_amount(amounts: np.ndarray) -> Colouring:
 
     >>> found = _by_amount(np.array([9.0, 1.0, 1.0, 1.0, 4.0]))
     >>> found.colours.tolist(), found.legend
-    ([0, 2, 2, 2, 1], ['9', '4', '1'])
+    ([0, 1, 1, 1, 0], ['9 to 4', '1'])
     """
     larger = np.searchsorted(np.sort(-amounts), -amounts, side="left")
     quarters = NUM_COLOURED * larger // max(1, len(amounts))
