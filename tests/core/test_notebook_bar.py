@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import rich.console
 from rich.console import Console
 
 from gossamer.core import notebook_bar, progress
@@ -29,7 +30,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, bool]]:
     monkeypatch.setitem(sys.modules, "IPython.display", module)
     monkeypatch.setattr(notebook_bar, "_displayed", set())
     monkeypatch.setattr(notebook_bar, "SECONDS_BETWEEN", -1.0)
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(force_jupyter=True))
+    monkeypatch.setattr(rich.console, "Console", lambda **_: Console(force_jupyter=True))
     return seen
 
 

@@ -57,6 +57,12 @@ def test_answers_are_as_the_schema_says(client):
             "user is not as it must be: Input should be a valid string",
         ),
         ("/recommend", [], 422, "the body is not as it must be: Input should be a valid dict"),
+        (  # a history may be a list, too, but this one was not meant to be
+            "/recommend",
+            {"model": "ease", "history": {"tea": 1e31}},
+            422,
+            "history.tea is not as it must be: Input should be less than or equal to 1000",
+        ),
         ("/similar", {"model": "ease", "item": "zz"}, 404, "item must be one of the 12 that 'ease' knows"),
         ("/similar", {"model": "ease"}, 422, "item is not as it must be: Field required"),
         ("/encode", {"model": "topics"}, 400, "one of documents, texts, histories, rows must be given"),

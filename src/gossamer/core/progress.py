@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from gossamer.core.checks import check_bool
 from gossamer.core.notebook_bar import Bar, NotebookBar
 
@@ -48,6 +45,9 @@ def progress_bar() -> Bar:
 
     Tasks carry a free `note` field, which the training loop fills with loss and rate.
     """
+    from rich.console import Console  # here, so that models can be imported without it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True)
     if progress_is_shown() and console.is_jupyter:
         return NotebookBar(sys.modules["IPython"].get_ipython())

@@ -137,8 +137,14 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def describe_invalid(error: RequestValidationError) -> str:
-    """Return what is wrong with a request as one sentence: the first fault, and where it is."""
-    fault = error.errors()[0]
+    """Return what is wrong with a request as one sentence: the first fault, and where it is.
+
+    A field that may have several types has a fault for each of them: the one that lies deepest is of the type that was
+    meant, because the others already fail at the field itself.
+    """
+    faults = error.errors()
+    field = faults[0]["loc"][:2]
+    fault = max((one for one in faults if one["loc"][:2] == field), key=lambda one: len(one["loc"]))
     if fault["type"] == "json_invalid":
         return f"the body must be JSON, which it is not from character {fault['loc'][-1]} on"
     if isinstance(error.body, bytes):

@@ -7,9 +7,10 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from explorer_samples import NAMES
 
 from gossamer.serving.errors import NotFound
-from gossamer.serving.explorer.group_views import list_group_sets, open_group
+from gossamer.serving.explorer.group_views import list_group_sets, list_salient, open_group, spread_name
 
 
 def test_a_list_has_every_group_with_size_title_and_place(known):
@@ -39,6 +40,19 @@ def test_members_come_with_their_share_here_and_everywhere(known):
     np.testing.assert_allclose([one.within for one in opened.members], groups.probs[0, rows])
     np.testing.assert_allclose([one.overall for one in opened.members], groups.base[rows])
     assert "mean duration, steps" in opened.facts
+
+
+def test_a_name_over_all_groups_and_what_tells_them_apart(known):
+    spread = spread_name(known["phases"], "phases", NAMES[0])
+    assert len(spread.shares) == 2
+    assert sum(spread.shares) == pytest.approx(1)
+    together = list_salient(known["phases"], "phases", 5)
+    salience = known["phases"].groups[0].salience()
+    assert [one.weight for one in together.members] == sorted(salience, reverse=True)[:5]
+    with pytest.raises(NotFound, match="is not among the 20 events"):
+        spread_name(known["phases"], "phases", "absent")
+    with pytest.raises(NotFound, match="have weights and no shares"):
+        list_salient(known["communities"], "communities-items")
 
 
 @pytest.mark.parametrize("number", [-1, 4, 10**30])

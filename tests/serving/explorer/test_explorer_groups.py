@@ -57,6 +57,43 @@ def test_weights_below_zero_are_no_shares():
     assert groups.strongest_of(0).tolist() == [0]
 
 
+def test_a_name_divides_over_groups_by_bayes(topics):
+    prior = np.array([0.5, 0.5])
+    for name in range(4):
+        joint = PROBS[:, name] * prior
+        np.testing.assert_allclose(topics.spread(name), joint / joint.sum())
+
+
+def test_salience_is_the_published_formula(topics):
+    joint = PROBS * 0.5
+    of_name = joint.sum(axis=0)
+    expected = np.zeros(4)
+    for name in range(4):
+        given = joint[:, name] / of_name[name]
+        expected[name] = of_name[name] * sum(share * np.log(share / 0.5) for share in given if share > 0)
+    np.testing.assert_allclose(topics.salience(), expected, atol=1e-12)
+    assert topics.salience().argmax() == 3  # in one group alone, and often
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_shares_of_weights_divide_and_tell_as_distributions_do(kind):
+    weights = np.array([[3.0, 0.0], [1.0, 1.0], [0.0, 4.0]])
+    groups = make(kind(weights))
+    within = weights / weights.sum(axis=0)
+    same = make(within, probs=within.T, base=within.mean(axis=1))
+    for name in range(3):
+        np.testing.assert_allclose(groups.spread(name), same.spread(name))
+    np.testing.assert_allclose(groups.salience(), same.salience(), atol=1e-12)
+
+
+def test_without_shares_a_name_divides_by_weight_and_none_is_salient():
+    groups = make(np.array([[3.0, -1.0], [1.0, 3.0], [-1.0, -2.0]]))
+    assert groups.spread(0).tolist() == [1.0, 0.0]
+    assert groups.spread(1).tolist() == [0.25, 0.75]
+    assert groups.spread(2).tolist() == [0.0, 0.0]
+    assert groups.salience() is None
+
+
 def test_a_name_of_no_group():
     groups = make(sparse.csr_array(np.array([[0.0, 0.0], [1.0, 0.0]])))
     assert groups.strongest_of(0).tolist() == []

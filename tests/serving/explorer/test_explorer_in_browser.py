@@ -255,6 +255,44 @@ def test_the_relevance_slider_asks_again(visit):
     expect(page.get_by_role("slider", name="Relevance, lambda")).to_be_focused()
 
 
+RADII = (
+    "[...document.querySelectorAll('.bubble')]"
+    ".map((dot) => [dot.dataset.number, dot.firstChild.getAttribute('r')].join(': ')).sort().join()"
+)
+
+
+def test_a_name_resizes_the_circles_while_it_is_pointed_at_and_for_longer_when_it_is_held(visit):
+    page = visit.open("groups", model="topics")
+    sizes = page.evaluate(RADII)
+    name = page.locator(".opened .bars a").first.inner_text()
+    page.locator(".opened .bars li").first.hover()
+    expect(page.locator(".bubbles")).to_have_class(re.compile("spread"))
+    expect(page.locator(".side .small")).to_contain_text("divides over them")
+    assert page.evaluate(RADII) != sizes
+    page.get_by_role("slider", name="Relevance, lambda").hover()
+    expect(page.locator(".bubbles")).not_to_have_class(re.compile("spread"))
+    assert page.evaluate(RADII) == sizes
+    page.locator(".opened .bars a").nth(1).focus()  # by keyboard as well
+    expect(page.locator(".bubbles")).to_have_class(re.compile("spread"))
+    page.locator(".opened .bars a").first.click()
+    page.get_by_role("link", name="See it over every topic").first.click()
+    expect(page.locator(".side .small")).to_contain_text(f"how “{name}” divides")
+    page.get_by_role("button", name="Show sizes again").click()
+    assert page.evaluate(RADII) == sizes
+    assert "term=" not in page.url
+
+
+def test_groups_one_after_the_other_and_all_together(visit):
+    page = visit.open("groups", model="topics")
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".grouplist button").nth(1)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="All together").click()
+    expect(page.locator(".opened h3")).to_have_text("Most salient terms")
+    expect(page.locator(".grouplist [aria-pressed=true]")).to_have_count(0)
+    page.get_by_role("button", name="Previous").click()
+    expect(page.locator(".opened h3")).to_have_text("topic 2")
+
+
 def test_a_late_answer_does_not_replace_a_newer_one(visit):
     page = visit.open("groups", model="topics")
     held = []
@@ -382,6 +420,51 @@ def test_a_search_on_the_map_shows_where_a_name_lies(visit):
     assert "projection=neighbours" in page.url
 
 
+def test_a_room_turns_and_the_axes_are_a_choice(visit):
+    page = visit.open("map", model="als", kind="items")
+    page.get_by_label("Shape").select_option("3")
+    expect(page.get_by_label("Deep")).to_be_visible()
+    place_of(page, 0)
+    flat = "[...document.querySelector('canvas').cloud.coordinates.slice(0, 8)].join()"
+    view = "JSON.stringify(document.querySelector('canvas').cloud.view)"
+    first, still = page.evaluate(flat), page.evaluate(view)
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(flat) != first
+    assert page.evaluate(view) == still
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate(view) != still
+    page.mouse.click(*place_of(page, 4))
+    expect(page.locator(".mapside > h3")).to_have_count(1)
+    page.get_by_label("Across").select_option("2")
+    expect(page.get_by_label("Up")).to_have_value("1")  # two axes changed places
+    assert "axes=2%2C1%2C3" in page.url
+
+
+def test_what_is_found_on_a_map_can_be_left_alone_there(visit):
+    page = visit.open("map", model="als", kind="items")
+    cloud = "document.querySelector('canvas').cloud"
+    until(page, cloud)
+    box = page.get_by_role("searchbox", name="Find on this map")
+    box.fill("/iron[0-3]$/")
+    expect(page.locator(".find")).to_contain_text("4 found")
+    page.get_by_role("button", name="Only these").click()
+    assert page.evaluate(f"[{cloud}.count, {cloud}.shown.reduce((sum, one) => sum + one)]") == [4, 4]
+    page.get_by_role("button", name="Bring all back").click()
+    assert page.evaluate(f"[{cloud}.count, {cloud}.shown]") == [20, None]
+    box.fill("/iron(/")
+    expect(page.locator(".find")).to_contain_text("Not a regular expression")
+
+
+def test_neighbours_by_another_measure_and_colours_by_another_column(visit):
+    page = visit.open("map", model="als", kind="items", name=NAMES[1])
+    expect(page.locator(".mapside .card").first).to_contain_text("cosine, by")
+    page.get_by_label("Nearest by").select_option("euclidean")
+    expect(page.locator(".mapside .card").first).to_contain_text("euclidean distance, by")
+    page.locator(".choice", has_text="Colour").locator("select").select_option("frequency")
+    expect(page.locator(".key")).to_contain_text("how often:")
+
+
 def test_the_grid_finds_what_brute_force_finds(visit):
     page = visit.open("model", model="als")
     wrong = page.evaluate(
@@ -411,6 +494,32 @@ def test_layers_show_ranks(visit):
     expect(page.locator(".factor").first).to_be_visible()
     page.locator("summary").first.click()
     expect(page.locator("details table").first).to_be_visible()
+
+
+def test_weights_have_a_histogram_and_a_file(visit):
+    page = visit.open("layers", model="network")
+    page.locator("summary", has_text="Weights").first.click()
+    page.locator("details .link").first.click()
+    expect(page.locator(".tensor .histogram rect")).to_have_count(40)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Save as .npy").click()
+    assert waiting.value.suggested_filename.endswith(".npy")
+
+
+def test_a_graph_is_walked_by_keys_and_its_boxes_open(visit):
+    page = visit.open("layers", model="network")
+    page.get_by_label("Show").select_option("graph")
+    boxes = page.locator(".graph .box")
+    expect(page.locator(".graphside")).to_contain_text("Goes in")
+    boxes.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(boxes.nth(1)).to_be_focused()
+    expect(boxes.nth(1)).to_have_class(re.compile("chosen"))
+    page.locator(".graph .box", has_text="24×5").click()
+    page.locator(".graphside .link").first.click()
+    expect(page.locator(".graphside .histogram")).to_be_visible()
+    visit.open("layers", model="index", show="graph")
+    expect(page.locator(".notice").last).to_contain_text("This model has no graph")
 
 
 def test_runs_show_the_front_and_change_with_the_choice(visit):

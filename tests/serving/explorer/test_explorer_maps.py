@@ -12,7 +12,7 @@ from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer import maps
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.maps import make_map
-from gossamer.serving.explorer.projection import principal_plane
+from gossamer.serving.explorer.projection import principal_components, principal_plane
 from gossamer.serving.loading import load_model
 
 
@@ -52,6 +52,28 @@ def test_where_nothing_is_known_of_frequencies_nothing_is_claimed(known, monkeyp
     monkeypatch.setattr(maps, "MOST_POINTS", 5)
     rows, chosen_by = maps._shown(known["anchors"], "items", 20)
     assert (rows.tolist(), chosen_by) == ([0, 4, 9, 14, 19], "evenly chosen")
+
+
+def test_axes_are_chosen_components_and_variance_says_what_they_are_worth(known):
+    vectors = known["als"].spaces["items"].vectors
+    found = make_map(known["als"], "items", "pca", (3, 1))
+    places = unpacked(found.coordinates, "<f4").reshape(-1, 2)
+    np.testing.assert_allclose(places, principal_components(vectors, 4)[:, [2, 0]], atol=1e-5)
+    assert len(found.variance) == 4
+    assert sum(found.variance) == pytest.approx(1, abs=1e-4)
+    assert found.measures == ["cosine", "euclidean"]
+
+
+@pytest.mark.parametrize("projection", ["pca", "neighbours"])
+def test_three_axes_are_a_room(known, projection):
+    found = make_map(known["als"], "items", projection, (1, 2, 3))
+    assert len(unpacked(found.coordinates, "<f4")) == 3 * 20
+
+
+@pytest.mark.parametrize("axes", [(1,), (1, 1), (0, 1), (1, 5), (1, 2, 3, 4)])
+def test_axes_that_do_not_exist_are_refused(known, axes):
+    with pytest.raises(ValueError, match="axes must be 2 or 3 different numbers from 1 to 4, got"):
+        make_map(known["als"], "items", "pca", axes)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("network", "classes"), ("als", "users")])

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gossamer.serving.explorer.projection import nearest_rows, neighbour_layout, principal_plane, project, sketch
+from gossamer.serving.explorer.projection import (
+    nearest_rows,
+    neighbour_layout,
+    principal_components,
+    principal_plane,
+    project,
+    sketch,
+    variance_shares,
+)
 
 
 def blobs(size: int = 40) -> np.ndarray:
@@ -20,6 +28,14 @@ def test_components_are_those_of_the_singular_value_decomposition():
     centred = vectors - vectors.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     np.testing.assert_allclose(np.abs(principal_plane(vectors)), np.abs(left[:, :2] * values[:2]), rtol=1e-4, atol=1e-5)
+
+
+def test_variances_are_those_of_the_singular_values_and_absent_components_have_none():
+    vectors = np.random.default_rng(1).standard_normal((30, 3)).astype(np.float32)
+    values = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False) ** 2
+    found = variance_shares(vectors, principal_components(vectors, 5))
+    np.testing.assert_allclose(found, [*(values / values.sum()), 0, 0], atol=1e-5)
+    assert variance_shares(np.ones((4, 2)), principal_components(np.ones((4, 2)), 2)) == [0, 0]
 
 
 def test_few_rows_of_many_columns_take_the_other_way_to_the_same_answer():
@@ -64,5 +80,6 @@ def test_a_sketch_keeps_products():
 def test_projections_by_name():
     assert project(blobs(), "pca").shape == (120, 2)
     assert project(np.random.default_rng(6).standard_normal((50, 200)), "neighbours").shape == (50, 2)
+    assert project(blobs(), "neighbours", 3).shape == (120, 3)
     with pytest.raises(ValueError, match="projection must be"):
         project(blobs(), "magic")

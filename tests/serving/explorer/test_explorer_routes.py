@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from explorer_samples import HOSTILE, NAMES
 
@@ -15,6 +17,7 @@ from fastapi.testclient import TestClient
 
 from gossamer.serving.app import create_app
 from gossamer.serving.explorer import make_router, routes
+from gossamer.serving.explorer.tensors import find_array
 from gossamer.serving.service import Service
 
 STATIC = Path(routes.__file__).parent / "static"
@@ -71,6 +74,11 @@ QUESTIONS = [
     ("map", {"model": "als", "kind": "items", "projection": "neighbours"}),
     ("groups", {"model": "topics"}),
     ("group", {"model": "topics", "key": "topics", "number": 0, "relevance": 0.3}),
+    ("salient", {"model": "topics", "key": "topics"}),
+    ("spread", {"model": "topics", "key": "topics", "name": NAMES[0]}),
+    ("neighbours", {"model": "als", "kind": "items", "name": NAMES[0], "measure": "euclidean"}),
+    ("graph", {"model": "network"}),
+    ("tensor", {"model": "network", "layer": "7", "weight": "bias"}),
     ("compare", {"left": "als", "right": "ease"}),
     ("answers", {"left": "als", "right": "ease", "kind": "items", "name": NAMES[0]}),
     ("runs", {}),
@@ -95,6 +103,16 @@ BAD = [
     ("group", {"model": "topics", "key": "absent", "number": 0}, 404, "no groups called"),
     ("group", {"model": "topics", "key": "topics", "number": 10**40}, 404, "There is no topic"),
     ("group", {"model": "topics", "key": "topics", "number": 0, "relevance": "nan"}, 422, "relevance"),
+    ("map", {"model": "als", "kind": "items", "axes": "1,2,x"}, 422, "axes"),
+    ("map", {"model": "als", "kind": "items", "axes": "1,9"}, 400, "axes must be 2 or 3 different numbers"),
+    ("map", {"model": "als", "kind": "items", "colour": "absent"}, 400, "colour must be one of"),
+    ("neighbours", {"model": "als", "kind": "items", "name": NAMES[0], "measure": "taste"}, 400, "measure must be"),
+    ("neighbours", {"model": "als", "kind": "users", "name": "user1"}, 404, "users"),
+    ("salient", {"model": "communities", "key": "communities-items"}, 404, "no shares"),
+    ("spread", {"model": "topics", "key": "topics", "name": "absent"}, 404, "is not among"),
+    ("graph", {"model": "index"}, 404, "This model has no graph"),
+    ("tensor", {"model": "network", "layer": "7", "weight": "absent"}, 404, "has no weight"),
+    ("tensor.npy", {"model": "network", "layer": "absent", "weight": "bias"}, 404, "has no layer"),
     ("search", {"model": "als", "q": "a", "n": 0}, 422, "n"),
     ("trade", {"experiment": "absent", "x": "values", "y": "test_mse"}, 404, "There are no runs"),
 ]
@@ -106,6 +124,13 @@ def test_errors_are_sentences(client, path, parameters, status, sentence):
     assert answer.status_code == status
     assert sentence in answer.json()["error"]
     assert "Traceback" not in answer.text
+
+
+def test_an_array_can_be_taken_away(client, known):
+    answer = client.get("/explore/tensor.npy", params={"model": "network", "layer": "7", "weight": "bias"})
+    assert answer.headers["content-disposition"] == 'attachment; filename="weight.npy"'
+    found = np.load(io.BytesIO(answer.content), allow_pickle=False)
+    np.testing.assert_array_equal(found, find_array(known["network"].estimator, "7", "bias"))
 
 
 def test_an_empty_search_finds_nothing(client):

@@ -42,6 +42,22 @@ def test_nearest_by_cosine_is_brute_force():
     assert space.measure == "cosine"
 
 
+def test_nearest_by_distance_is_brute_force_and_the_least_comes_first():
+    vectors = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
+    items, distances = Space("items", "", vectors).nearest(7, 5, "euclidean")
+    expected = np.linalg.norm(vectors - vectors[7], axis=1)
+    assert items.tolist() == np.argsort(expected)[1:6].tolist()
+    np.testing.assert_allclose(distances, expected[items], rtol=1e-5)
+
+
+def test_votes_can_be_left_aside_and_other_measures_not_be_made_up(known):
+    space = known["ease"].spaces["items"]
+    assert space.measures == ("weight", "cosine", "euclidean")
+    assert len(space.nearest(0, 19, "cosine")[0]) == 19
+    with pytest.raises(ValueError, match="measure must be one of 'cosine', 'euclidean', got 'weight'"):
+        known["als"].spaces["items"].nearest(0, 3, "weight")
+
+
 def test_all_names_are_neighbours_where_there_are_few():
     items, _ = Space("items", "", np.eye(3, dtype=np.float32)).nearest(0, 10)
     assert sorted(items.tolist()) == [1, 2]

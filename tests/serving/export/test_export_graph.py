@@ -64,5 +64,8 @@ def test_missing_extra(monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_onnx)
+    graph = Graph()
+    graph.output("y", graph.input("x", np.float32, 2) + 1.0, np.float32, 2)
+    assert [node.kind for node in graph.nodes] == ["Add", "Identity"]  # drawn, and looked at, without it
     with pytest.raises(ImportError, match=r"pip install 'gossamer\[export\]'"):
-        Graph()
+        graph.model({})

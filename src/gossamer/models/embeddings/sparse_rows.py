@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float32
 from scipy import linalg, sparse
-from sklearn.cluster import kmeans_plusplus
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import RandomState, numpy_generator
@@ -82,6 +81,8 @@ def fit_codes(
 
 def _first_anchors(weight: np.ndarray, num_anchors: int, generator: np.random.Generator) -> np.ndarray:
     """Return rows of the table that are far apart, among a sample of its rows."""
+    from sklearn.cluster import kmeans_plusplus  # half a second that only this start is worth
+
     size = min(len(weight), max(ROWS_FOR_A_START, num_anchors))
     sample = weight if size == len(weight) else weight[generator.choice(len(weight), size, replace=False)]
     _, chosen = kmeans_plusplus(sample, num_anchors, random_state=int(generator.integers(2**31)))

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.isotonic import IsotonicRegression
 
 from gossamer.core.progress import progress_bar
 from gossamer.models.lowrank.knapsack import allocate_exactly
@@ -87,6 +86,8 @@ def loss_curve(layer: LayerChoices, changes: dict[int, float]) -> tuple[LayerCho
 
     Losses are made monotone in the share of energy that is lost and drawn straight between the points.
     """
+    from sklearn.isotonic import IsotonicRegression  # only a search by losses pays for its import
+
     lost = 1 - layer.kept() / max(layer.kept()[WHOLE], np.finfo(float).tiny)
     measured = sorted(changes, key=lambda choice: (lost[choice], choice))
     points = lost[measured]

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 from jaxtyping import Float64, Int64
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 LARGEST_SAMPLE = 20_000  # of steps that k-means learns from
@@ -17,6 +16,8 @@ def cluster_labels(
     features: Float64[np.ndarray, "N F"], is_missing: np.ndarray, num_states: int, generator: np.random.Generator
 ) -> Int64[np.ndarray, " N"]:
     """Return a cluster for every step; a step without observation takes the one before it."""
+    from sklearn.cluster import KMeans  # half a second that only a start is worth
+
     seen = np.flatnonzero(~is_missing)
     sample = seen if len(seen) <= LARGEST_SAMPLE else generator.choice(seen, LARGEST_SAMPLE, replace=False)
     seed = int(generator.integers(2**31))

@@ -14,6 +14,7 @@ from gossamer.core.protocols import Predictor, Recommender, Transformer
 from gossamer.data.counts import Counts
 from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.serving.errors import NotFound
 from gossamer.serving.explaining import plain
 from gossamer.serving.explorer.groups import Groups, largest
 from gossamer.serving.explorer.knowledge import Knowledge
@@ -128,15 +129,25 @@ def _facts(knowledge: Knowledge, kind: str, index: int) -> dict[str, str | int |
     return facts
 
 
-def neighbours(knowledge: Knowledge, kind: str, index: int, n: int) -> Ranking | None:
-    """Return the names nearest to one in the model's space; None where it has none."""
+def neighbours(knowledge: Knowledge, kind: str, index: int, n: int, measure: str | None = None) -> Ranking | None:
+    """Return the names nearest to one in the model's space, by one of its measures; None where it has none."""
     space = knowledge.spaces.get(kind)
     if space is None:
         return None
-    items, scores = space.nearest(index, n)
-    meaning = f"{space.measure}, by {space.meaning}"
-    title = "Nearest neighbours" if space.votes is None else "Speaks for"
+    measure = measure or space.measure
+    items, scores = space.nearest(index, n, measure)
+    meaning = f"{measure + ' distance' if measure == 'euclidean' else measure}, by {space.meaning}"
+    title = "Speaks for" if measure == "weight" else "Nearest neighbours"
     return Ranking(title, meaning, _scored(knowledge, kind, items, scores))
+
+
+def near_by(knowledge: Knowledge, kind: str, name: str, measure: str | None = None, n: int = NUM_SHOWN) -> Ranking:
+    """Return the names nearest to one by a measure; a NotFound where the model has no such name or no vectors."""
+    check_int("n", n, at_least=1)
+    found = neighbours(knowledge, kind, knowledge.index_of(kind, name), n, measure)
+    if found is None:
+        raise NotFound(f"This model has no neighbours of {kind!r:.80}: it keeps no vectors of them.")
+    return found
 
 
 def recommendations(knowledge: Knowledge, kind: str, index: int, n: int) -> Ranking | None:

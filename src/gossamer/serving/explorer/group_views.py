@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import plain_rows, plural
-from gossamer.serving.explorer.groups import RELEVANCE
+from gossamer.serving.explorer.groups import RELEVANCE, largest
 from gossamer.serving.explorer.knowledge import Knowledge
 
 NUM_MEMBERS = 30
@@ -49,6 +49,26 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How a name divides over all groups of a set: one share per group, in their order."""
+
+    key: str
+    name: str
+    shares: list[float]
+
+
+@dataclass(frozen=True)
+class AllTogether:
+    """The names that tell most about groups, best first; `weight` of a member is its salience."""
+
+    key: str
+    noun: str
+    kind: str
+    meaning: str
+    members: list[Member]
+
+
+@dataclass(frozen=True)
 class OpenGroup:
     """One group with its members, best first."""
 
@@ -87,6 +107,36 @@ def list_group_sets(knowledge: Knowledge) -> list[GroupSet]:
             )
         )
     return sets
+
+
+def spread_name(knowledge: Knowledge, key: str, name: str) -> Spread:
+    """Return how a name divides over the groups of a set."""
+    groups = knowledge.find_group_set(key)
+    index = knowledge.index_of(groups.kind, name)
+    return Spread(key, knowledge.name_of(groups.kind, index), [float(share) for share in groups.spread(index)])
+
+
+def list_salient(knowledge: Knowledge, key: str, n: int = NUM_MEMBERS) -> AllTogether:
+    """Return the n names that tell most about the groups of a set; a NotFound where groups are no distributions."""
+    groups = knowledge.find_group_set(key)
+    salience, overall = knowledge.salience(groups), groups.overall
+    if salience is None or overall is None:
+        raise NotFound(f"The {plural(groups.noun)} of this model have weights and no shares: no name is salient.")
+    return AllTogether(
+        key=key,
+        noun=groups.noun,
+        kind=groups.kind,
+        meaning=f"what tells the {plural(groups.noun)} apart and comes often; bars are shares overall",
+        members=[
+            Member(
+                name=knowledge.name_of(groups.kind, member),
+                weight=float(salience[member]),
+                within=None,
+                overall=float(overall[member]),
+            )
+            for member in largest(salience, n)
+        ],
+    )
 
 
 def open_group(

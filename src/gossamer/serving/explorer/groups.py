@@ -105,6 +105,47 @@ class Groups:
         members: np.ndarray = best[weights[best] > 0]
         return members
 
+    def spread(self, name: int) -> np.ndarray:
+        """Return p(group | name) (K,), from p(name | group) and sizes; by weight where weights are no shares."""
+        if self.probs is not None:
+            joint = np.asarray(self.probs[:, name]) * self._prior
+        elif self._are_shares:
+            joint = self.row(name) / np.maximum(self._totals, TINY) * self._prior
+        else:
+            joint = np.maximum(self.row(name), 0)
+        total = float(joint.sum())
+        shares: np.ndarray = joint / total if total > 0 else np.zeros(len(self))
+        return shares
+
+    def salience(self) -> np.ndarray | None:
+        """Return how much each name tells about groups (V,): p(name) · KL(p(group | name) ‖ p(group)).
+
+        Chuang, Manning and Heer (2012), equations 1 and 2: what is frequent and belongs to few groups comes first.
+        None where weights are no shares.
+        """
+        if self.probs is not None:
+            joint: sparse.coo_array = sparse.coo_array((self.probs * self._prior[:, None]).T)
+        elif self._are_shares:
+            scale = self._prior / np.maximum(self._totals, TINY)
+            joint = sparse.coo_array(sparse.csr_array(self.weights) @ sparse.diags_array(scale))
+        else:
+            return None
+        of_name = np.asarray(joint.sum(axis=1)).ravel()
+        expected = of_name[joint.row] * self._prior[joint.col]
+        told = joint.data * np.log(np.maximum(joint.data, TINY**2) / np.maximum(expected, TINY**2))
+        return np.bincount(joint.row, weights=told, minlength=len(of_name))
+
+    @cached_property
+    def _prior(self) -> np.ndarray:
+        """p(group) (K,): sizes as shares of one."""
+        sizes = np.maximum(np.asarray(self.sizes, dtype=np.float64), 0)
+        shares: np.ndarray = sizes / max(float(sizes.sum()), TINY)
+        return shares
+
+    @cached_property
+    def _totals(self) -> np.ndarray:
+        return np.asarray(self.weights.sum(axis=0)).ravel()
+
     def strongest_of(self, name: int, n: int = 10) -> np.ndarray:
         """Return the groups that a name belongs to most, without those of less than a thousandth of the first."""
         weights = self.row(name)

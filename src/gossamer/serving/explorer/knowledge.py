@@ -13,6 +13,7 @@ from gossamer.data.interactions import Interactions
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.size import count_bytes, count_values
 from gossamer.serving.errors import NotFound
+from gossamer.serving.explorer.drawing import Drawing, draw
 from gossamer.serving.explorer.finding import find_groups
 from gossamer.serving.explorer.groups import Groups
 from gossamer.serving.explorer.names import NameIndex
@@ -95,15 +96,25 @@ class Knowledge:
         return self._once("groups", lambda: self.ask(lambda: find_groups(self.estimator, self.vocabularies)))
 
     @property
+    def drawing(self) -> Drawing:
+        """How the model computes its answer, as a graph."""
+
+        def make() -> Drawing:
+            drawn: Drawing = self.ask(lambda: draw(self.estimator))
+            return drawn
+
+        return self._once("drawing", make)
+
+    @property
     def spaces(self) -> dict[str, Space]:
         """Where names lie, by vocabulary."""
         groups = self.groups
         return self._once("spaces", lambda: find_spaces(self.estimator, self.vocabularies, groups, self.ask))
 
-    def projected(self, kind: str, projection: str, rows: np.ndarray) -> np.ndarray:
-        """Return the places (n, 2) of these rows of a space; the rows are always the same for a vocabulary."""
+    def projected(self, kind: str, projection: str, rows: np.ndarray, num_axes: int = 2) -> np.ndarray:
+        """Return the places (n, num_axes) of these rows of a space; the rows are always the same for a vocabulary."""
         vectors = self.spaces[kind].vectors
-        return self._once(("map", kind, projection), lambda: project(vectors[rows], projection))
+        return self._once(("map", kind, projection, num_axes), lambda: project(vectors[rows], projection, num_axes))
 
     def find_group_set(self, key: str) -> Groups:
         """Return groups by their key, or say which there are."""
@@ -137,6 +148,10 @@ class Knowledge:
             return [", ".join(self.name_of(groups.kind, member) for member in some) for some in members]
 
         return self._once(("titles", groups.key), make)
+
+    def salience(self, groups: Groups) -> np.ndarray | None:
+        """Return how much each name tells about the groups (V,); None where weights are no shares."""
+        return self._once(("salience", groups.key), groups.salience)
 
     def places(self, groups: Groups) -> np.ndarray:
         """Return where the groups lie on their map (K, 2)."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear
 
@@ -40,6 +40,7 @@ class Layer:
     values: int
     bytes: int
     share: float
+    attributes: dict[str, str] = field(default_factory=dict)
     rank: str | None = None
     before: int | None = None
 
@@ -67,7 +68,7 @@ def look_inside(estimator: Any) -> Inside:
         return _finished(type(estimator).__name__, False, layers, None, note)
     ranks = {} if report is None else {name: change for change in report.layers for name in change.names}
     seen: set[int] = set()
-    layers = [_module_layer(name, module, ranks.get(name), seen) for name, module in _units(network)]
+    layers = [_module_layer(name, module, ranks.get(name), seen) for name, module in units(network)]
     before = None if report is None else int(report.before["params"])
     kept = (
         "" if report is None else f"Compressed by {report.allocator}: {report.share('params'):.1%} of parameters left."
@@ -75,7 +76,7 @@ def look_inside(estimator: Any) -> Inside:
     return _finished(type(network).__name__, True, layers, before, kept)
 
 
-def _units(network: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def units(network: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Yield what is one layer to a reader: factorised pairs whole, modules with weights of their own, and leaves."""
     # Factorised pairs are walked through whole, so what is inside them is passed over.
     inside_pair: tuple[str, ...] = ()
@@ -101,11 +102,8 @@ def _is_leaf(module: nn.Module) -> bool:
 
 
 def _module_layer(name: str, module: nn.Module, change: Any, seen: set[int]) -> Layer:
-    is_pair = isinstance(module, PAIRS)
     weights = []
-    stored = module.state_dict()
-    buffers = [(key, value) for key, value in module.named_buffers(recurse=is_pair) if key in stored]
-    for weight_name, tensor in [*module.named_parameters(recurse=is_pair), *buffers]:
+    for weight_name, tensor in layer_tensors(module):
         if id(tensor) in seen:  # a tied weight is stored once
             continue
         seen.add(id(tensor))
@@ -126,9 +124,34 @@ def _module_layer(name: str, module: nn.Module, change: Any, seen: set[int]) -> 
         values=sum(weight.values for weight in weights),
         bytes=sum(weight.bytes for weight in weights),
         share=0.0,
+        attributes=_attributes(module),
         rank=rank,
         before=before,
     )
+
+
+def layer_tensors(module: nn.Module) -> list[tuple[str, Tensor]]:
+    """Return what a layer of `units` stores: parameters, then buffers that are saved; of a pair those of both."""
+    is_pair = isinstance(module, PAIRS)
+    stored = module.state_dict()
+    buffers = [(key, value) for key, value in module.named_buffers(recurse=is_pair) if key in stored]
+    return [*module.named_parameters(recurse=is_pair), *buffers]
+
+
+def _attributes(module: nn.Module) -> dict[str, str]:
+    """Return the settings of a module: what it keeps beside weights and is a number, a word or a few of them.
+
+    >>> _attributes(nn.LeakyReLU(0.1))
+    {'negative_slope': '0.1', 'inplace': 'False'}
+    """
+    simple = (bool, int, float, str)
+    return {
+        name: str(value)
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and name != "training"
+        and (isinstance(value, simple) or (isinstance(value, tuple) and all(isinstance(one, simple) for one in value)))
+    }
 
 
 def _flow(module: nn.Module, weights: list[Weight]) -> str:

@@ -18,33 +18,40 @@ def _clipped(value: float) -> float:
 
 
 @numba.njit(cache=True)
+def _squared(places: np.ndarray, one: np.integer | int, other: np.integer | int) -> float:
+    total = 0.0
+    for axis in range(places.shape[1]):
+        total += (places[one, axis] - places[other, axis]) ** 2
+    return total
+
+
+@numba.njit(cache=True)
 def settle(places: np.ndarray, neighbours: np.ndarray, epochs: int, seed: int) -> None:
-    """Move `places` (V, 2) in the gradient of log q over neighbours and log(1 − q) over others, q = 1 / (1 + d²)."""
+    """Move `places` (V, D) in the gradient of log q over neighbours and log(1 − q) over others, q = 1 / (1 + d²)."""
     state = np.uint64(seed)
     count, width = neighbours.shape
+    axes = places.shape[1]
     for epoch in range(epochs):
         rate = 1.0 - epoch / epochs
         for i in range(count):
             # A little gravity, without which parts that share no neighbours drift out of the page.
-            places[i, 0] -= GRAVITY * rate * places[i, 0]
-            places[i, 1] -= GRAVITY * rate * places[i, 1]
+            for axis in range(axes):
+                places[i, axis] -= GRAVITY * rate * places[i, axis]
             for slot in range(width):
                 j = neighbours[i, slot]
                 if j < 0:
                     continue
-                dx, dy = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
-                pull = -2.0 / (1.0 + dx * dx + dy * dy) * rate
-                places[i, 0] += _clipped(pull * dx)
-                places[i, 1] += _clipped(pull * dy)
-                places[j, 0] -= _clipped(pull * dx)
-                places[j, 1] -= _clipped(pull * dy)
+                pull = -2.0 / (1.0 + _squared(places, i, j)) * rate
+                for axis in range(axes):
+                    step = _clipped(pull * (places[i, axis] - places[j, axis]))
+                    places[i, axis] += step
+                    places[j, axis] -= step
                 for _ in range(NUM_REPELLED):
                     state = state * MULTIPLIER + STEP
                     other = np.int64((state >> np.uint64(33)) % np.uint64(count))
                     if other == i:
                         continue
-                    dx, dy = places[i, 0] - places[other, 0], places[i, 1] - places[other, 1]
-                    squared = dx * dx + dy * dy
+                    squared = _squared(places, i, other)
                     push = 2.0 / ((0.01 + squared) * (1.0 + squared)) * rate
-                    places[i, 0] += _clipped(push * dx)
-                    places[i, 1] += _clipped(push * dy)
+                    for axis in range(axes):
+                        places[i, axis] += _clipped(push * (places[i, axis] - places[other, axis]))

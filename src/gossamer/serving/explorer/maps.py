@@ -1,26 +1,31 @@
-"""The map of a space: places, names and groups of all points, packed for a browser."""
+"""The map of a space: places, names and colours of all points, packed for a browser."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gossamer.core.checks import check_choice
 from gossamer.serving.errors import NotFound
+from gossamer.serving.explorer.colouring import Choice, colour_choices, colour_points
 from gossamer.serving.explorer.groups import largest
 from gossamer.serving.explorer.knowledge import Knowledge
+from gossamer.serving.explorer.projection import PROJECTIONS, variance_shares
 
 MOST_POINTS = 30_000  # that a page draws; beyond them, those that come most often
-NUM_COLOURED = 4  # groups that have a colour of their own: more could not be told apart by everybody
+NUM_COMPONENTS = 10  # that a reader can choose from
 
 
 @dataclass(frozen=True)
 class PointMap:
-    """Points of a vocabulary: little-endian float32 x, y, x, y … in base64, and one name each.
+    """Points of a vocabulary: little-endian float32, `len(axes)` for each point, in base64, and one name each.
 
-    `chosen_by` says which names are shown where not all are, and is empty where all are.
-    `colours` (uint8 in base64) says to which of the `legend` groups a point belongs most, 255 to none of them.
+    `axes` are the numbers of the components that are shown, from 1 on, and `variance` which share of all variance each
+    component that could be shown has; none for a layout. `chosen_by` says which names are shown where not all are.
+    `colours` (uint8 in base64) says to which entry of the `legend` a point belongs, 255 to none of them.
     """
 
     kind: str
@@ -29,15 +34,32 @@ class PointMap:
     num_points: int
     total: int
     chosen_by: str
+    axes: list[int]
+    variance: list[float]
     coordinates: str
     names: list[str]
+    measures: list[str]
+    colour: str
+    colour_choices: list[Choice]
     colours: str | None
     legend: list[str]
     legend_noun: str
+    is_amount: bool
 
 
-def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointMap:
-    """Return the map of a vocabulary in one projection; a NotFound where the model has no vectors for it."""
+def make_map(
+    knowledge: Knowledge,
+    kind: str,
+    projection: str = "pca",
+    axes: Sequence[int] = (1, 2),
+    colour: str | None = None,
+) -> PointMap:
+    """Return the map of a vocabulary in one projection, on a plane or, with three `axes`, in a room.
+
+    `axes` number the components of "pca"; of "neighbours" only how many there are counts. A NotFound where the model
+    has no vectors for the vocabulary.
+    """
+    check_choice("projection", projection, PROJECTIONS)
     space = knowledge.spaces.get(kind)
     if space is None:
         drawn = ", ".join(knowledge.spaces)
@@ -47,8 +69,15 @@ def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointM
         )
     total = len(space.vectors)
     rows, chosen_by = _shown(knowledge, kind, total)
-    places = knowledge.projected(kind, projection, rows)
-    colours, legend, noun = _colours(knowledge, kind, rows)
+    count = min(NUM_COMPONENTS, max(3, space.vectors.shape[1]))
+    chosen = check_axes(axes, count if projection == "pca" else 3)
+    if projection == "pca":
+        components = knowledge.projected(kind, projection, rows, count)
+        places = components[:, [axis - 1 for axis in chosen]]
+        variance = variance_shares(space.vectors[rows], components)
+    else:
+        places, variance = knowledge.projected(kind, projection, rows, len(chosen)), []
+    colouring = colour_points(knowledge, kind, rows, colour)
     ids = knowledge.vocabularies[kind].ids.gather(rows)
     return PointMap(
         kind=kind,
@@ -57,12 +86,31 @@ def make_map(knowledge: Knowledge, kind: str, projection: str = "pca") -> PointM
         num_points=len(rows),
         total=total,
         chosen_by=chosen_by,
+        axes=chosen,
+        variance=variance,
         coordinates=_packed(places.astype("<f4")),
         names=[str(name) for name in ids],
-        colours=None if colours is None else _packed(colours),
-        legend=legend,
-        legend_noun=noun,
+        measures=list(space.measures),
+        colour=colouring.key,
+        colour_choices=colour_choices(knowledge, kind),
+        colours=None if colouring.colours is None else _packed(colouring.colours),
+        legend=colouring.legend,
+        legend_noun=colouring.noun,
+        is_amount=colouring.is_amount,
     )
+
+
+def check_axes(axes: Sequence[int], count: int) -> list[int]:
+    """Return two or three different numbers from 1 to `count`, else raise a ValueError.
+
+    >>> check_axes([1, 1], 10)
+    Traceback (most recent call last):
+    ValueError: axes must be 2 or 3 different numbers from 1 to 10, got [1, 1]
+    """
+    chosen = [int(axis) for axis in axes]
+    if len(chosen) not in (2, 3) or len(set(chosen)) < len(chosen) or not all(1 <= axis <= count for axis in chosen):
+        raise ValueError(f"axes must be 2 or 3 different numbers from 1 to {count}, got {chosen}")
+    return chosen
 
 
 def _shown(knowledge: Knowledge, kind: str, total: int) -> tuple[np.ndarray, str]:
@@ -73,22 +121,6 @@ def _shown(knowledge: Knowledge, kind: str, total: int) -> tuple[np.ndarray, str
     if counts is None:
         return np.linspace(0, total - 1, MOST_POINTS).astype(np.int64), "evenly chosen"
     return np.sort(largest(np.asarray(counts, dtype=np.float64), MOST_POINTS)), "the most frequent"
-
-
-def _colours(knowledge: Knowledge, kind: str, rows: np.ndarray) -> tuple[np.ndarray | None, list[str], str]:
-    """Return which of the groups with most points each point belongs to, and what to call them."""
-    groups = next((groups for groups in knowledge.groups if groups.kind == kind and len(groups) > 1), None)
-    if groups is None:
-        return None, [], ""
-    strongest = groups.strongest_of_all()[rows]
-    counts = np.bincount(strongest[strongest >= 0], minlength=len(groups))
-    chosen = largest(counts, NUM_COLOURED)
-    chosen = chosen[counts[chosen] > 0]
-    colours = np.full(len(rows), 255, dtype=np.uint8)
-    for place, number in enumerate(chosen):
-        colours[strongest == number] = place
-    titles = knowledge.titles(groups)
-    return colours, [f"{groups.noun} {groups.label(int(one))}: {titles[int(one)]}" for one in chosen], groups.noun
 
 
 def _packed(array: np.ndarray) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from gossamer.core.checks import check_choice
+from gossamer.core.checks import check_choice, check_int
 from gossamer.core.topk import batch_rows
 from gossamer.serving.explorer.layout_kernels import settle
 
@@ -19,26 +19,45 @@ MOST_COLUMNS = 64  # beyond these, vectors are sketched first
 def principal_plane(vectors: np.ndarray) -> np.ndarray:
     """Return the first two principal components of rows (V, D) → (V, 2); columns that do not exist are zeros.
 
-    The sign of a component is a convention of LAPACK: the farthest row lies on the positive side.
-
     >>> principal_plane(np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])).round(3).tolist()
     [[-1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]]
+    """
+    return principal_components(vectors, 2)
+
+
+def principal_components(vectors: np.ndarray, count: int) -> np.ndarray:
+    """Return the first principal components of rows (V, D) → (V, count); columns that do not exist are zeros.
+
+    The sign of a component is a convention of LAPACK: here the farthest row lies on the positive side.
     """
     centred = np.asarray(vectors, dtype=np.float64)
     centred = centred - centred.mean(axis=0)
     if min(centred.shape) == 0:
-        return np.zeros((len(centred), 2), dtype=np.float32)
+        return np.zeros((len(centred), count), dtype=np.float32)
     if len(centred) < centred.shape[1]:  # few groups over many names: the small Gram matrix has the same components
         values, left = np.linalg.eigh(centred @ centred.T)
-        found = (left * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :2]
+        found = (left * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :count]
     else:
         _, directions = np.linalg.eigh(centred.T @ centred)
-        found = centred @ directions[:, ::-1][:, :2]
-    flat = np.zeros((len(centred), 2))
+        found = centred @ directions[:, ::-1][:, :count]
+    flat = np.zeros((len(centred), count))
     flat[:, : found.shape[1]] = found
     flat[:, np.abs(flat).max(axis=0) < 1e-9] = 0  # a component that is not there
-    farthest = flat[np.abs(flat).argmax(axis=0), [0, 1]]
+    farthest = flat[np.abs(flat).argmax(axis=0), np.arange(count)]
     return (flat * np.where(farthest < 0, -1, 1)).astype(np.float32)
+
+
+def variance_shares(vectors: np.ndarray, components: np.ndarray) -> list[float]:
+    """Return which share of all variance of rows (V, D) each column of their principal components has.
+
+    >>> vectors = np.array([[4.0, 0.0], [-4.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    >>> variance_shares(vectors, principal_plane(vectors))
+    [0.8, 0.2]
+    """
+    total = float(np.asarray(vectors).var(axis=0, dtype=np.float64).sum())
+    if total <= 0:
+        return [0.0] * components.shape[1]
+    return [round(float(share), 6) for share in components.var(axis=0, dtype=np.float64) / total]
 
 
 def sketch(matrix: np.ndarray | sparse.csr_array, width: int = MOST_COLUMNS) -> np.ndarray:
@@ -64,12 +83,14 @@ def nearest_rows(vectors: np.ndarray, n: int) -> np.ndarray:
     return found
 
 
-def neighbour_layout(vectors: np.ndarray, num_neighbours: int = NUM_NEIGHBOURS, epochs: int = EPOCHS) -> np.ndarray:
-    """Return places (V, 2) where rows that are near each other by cosine are close, begun from the principal plane.
+def neighbour_layout(
+    vectors: np.ndarray, num_axes: int = 2, num_neighbours: int = NUM_NEIGHBOURS, epochs: int = EPOCHS
+) -> np.ndarray:
+    """Return places (V, num_axes) where rows near each other by cosine are close, begun from principal components.
 
     Neighbours attract and random others repel, in the manner of LargeVis and UMAP; near means something, far little.
     """
-    start = principal_plane(unit_rows(vectors))
+    start = principal_components(unit_rows(vectors), num_axes)
     if len(start) < 3:
         return start
     spread = np.maximum(start.std(axis=0), 1e-6)
@@ -81,11 +102,12 @@ def neighbour_layout(vectors: np.ndarray, num_neighbours: int = NUM_NEIGHBOURS, 
     return centred
 
 
-def project(vectors: np.ndarray, projection: str) -> np.ndarray:
-    """Return the map (V, 2) of a projection by its name; lengths count in "pca", directions alone in "neighbours"."""
+def project(vectors: np.ndarray, projection: str, num_axes: int = 2) -> np.ndarray:
+    """Return the map (V, num_axes) of a projection by its name; lengths count in "pca", directions in "neighbours"."""
     check_choice("projection", projection, PROJECTIONS)
+    check_int("num_axes", num_axes, at_least=1)
     narrow = vectors if vectors.shape[1] <= MOST_COLUMNS else sketch(vectors)
-    return principal_plane(narrow) if projection == "pca" else neighbour_layout(narrow)
+    return principal_components(narrow, num_axes) if projection == "pca" else neighbour_layout(narrow, num_axes)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:

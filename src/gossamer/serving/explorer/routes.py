@@ -9,9 +9,20 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from gossamer.serving.errors import NotFound
-from gossamer.serving.explorer.about import About, Examples, about, examples
+from gossamer.serving.explorer.about import About, Examples, Ranking, about, examples, near_by
 from gossamer.serving.explorer.comparison import Answers, Comparison, answer_both, compare
-from gossamer.serving.explorer.group_views import NUM_MEMBERS, GroupSet, OpenGroup, list_group_sets, open_group
+from gossamer.serving.explorer.drawing import Drawing
+from gossamer.serving.explorer.group_views import (
+    NUM_MEMBERS,
+    AllTogether,
+    GroupSet,
+    OpenGroup,
+    Spread,
+    list_group_sets,
+    list_salient,
+    open_group,
+    spread_name,
+)
 from gossamer.serving.explorer.groups import RELEVANCE
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.layers import Inside, look_inside
@@ -19,6 +30,7 @@ from gossamer.serving.explorer.maps import PointMap, make_map
 from gossamer.serving.explorer.names import MOST_LETTERS, Found
 from gossamer.serving.explorer.overview import ModelSummary, Overview, overview, summarise
 from gossamer.serving.explorer.runs import Experiment, Runs, Trade
+from gossamer.serving.explorer.tensors import TensorFacts, describe_array, find_array, npy_bytes
 from gossamer.serving.routes import ERRORS
 from gossamer.serving.service import Service
 
@@ -35,6 +47,8 @@ HEADERS = {
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 Text = Annotated[str, Query(max_length=MOST_LETTERS)]
+Name = Annotated[str, Query(max_length=10_000)]
+Axes = Annotated[str, Query(pattern=r"^[1-9][0-9]?(,[1-9][0-9]?){1,2}$")]
 Count = Annotated[int, Query(ge=1, le=100)]
 
 
@@ -114,6 +128,26 @@ def _add_models(router: APIRouter, shelf: Shelf) -> None:
         found: Inside = known.ask(lambda: look_inside(known.estimator))
         return found
 
+    @router.get("/explore/graph")
+    def graph(model: Text) -> Drawing:
+        """Draw how a model computes its answer: operators, and what they pass on."""
+        return shelf.open(model).drawing
+
+    @router.get("/explore/tensor")
+    def tensor(model: Text, layer: Text, weight: Text) -> TensorFacts:
+        """Say what numbers an array of a model has."""
+        known = shelf.open(model)
+        return describe_array(layer, weight, known.ask(lambda: find_array(known.estimator, layer, weight)))
+
+    @router.get("/explore/tensor.npy", response_class=Response)
+    def tensor_file(model: Text, layer: Text, weight: Text) -> Response:
+        """Return an array of a model as a NumPy file."""
+        known = shelf.open(model)
+        content = npy_bytes(known.ask(lambda: find_array(known.estimator, layer, weight)))
+        # A name of ours: names of layers are somebody else's words, which no header should carry.
+        headers = {**HEADERS, "Content-Disposition": 'attachment; filename="weight.npy"'}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
 
 def _add_names(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/search")
@@ -127,14 +161,25 @@ def _add_names(router: APIRouter, shelf: Shelf) -> None:
         return examples(shelf.open(model))
 
     @router.get("/explore/about")
-    def about_name(model: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)], n: Count = 10) -> About:
+    def about_name(model: Text, kind: Text, name: Name, n: Count = 10) -> About:
         """Say what a model knows about a name."""
         return about(shelf.open(model), kind, name, n)
 
     @router.get("/explore/map")
-    def point_map(model: Text, kind: Text, projection: Literal["pca", "neighbours"] = "pca") -> PointMap:
-        """Return the map of a vocabulary."""
-        return make_map(shelf.open(model), kind, projection)
+    def point_map(
+        model: Text,
+        kind: Text,
+        projection: Literal["pca", "neighbours"] = "pca",
+        axes: Axes = "1,2",
+        colour: Text | None = None,
+    ) -> PointMap:
+        """Return the map of a vocabulary; `axes` are two or three numbers of components."""
+        return make_map(shelf.open(model), kind, projection, [int(axis) for axis in axes.split(",")], colour)
+
+    @router.get("/explore/neighbours")
+    def near(model: Text, kind: Text, name: Name, measure: Text | None = None, n: Count = 10) -> Ranking:
+        """Return the names nearest to one, by cosine, by euclidean distance or by what an item model says."""
+        return near_by(shelf.open(model), kind, name, measure, n)
 
 
 def _add_groups(router: APIRouter, shelf: Shelf) -> None:
@@ -154,6 +199,16 @@ def _add_groups(router: APIRouter, shelf: Shelf) -> None:
         """Return one group with its members."""
         return open_group(shelf.open(model), key, number, n, relevance)
 
+    @router.get("/explore/salient")
+    def salient(model: Text, key: Text, n: Count = NUM_MEMBERS) -> AllTogether:
+        """List the names that tell most about all groups of a set."""
+        return list_salient(shelf.open(model), key, n)
+
+    @router.get("/explore/spread")
+    def spread(model: Text, key: Text, name: Name) -> Spread:
+        """Say how a name divides over the groups of a set."""
+        return spread_name(shelf.open(model), key, name)
+
 
 def _add_comparisons(router: APIRouter, shelf: Shelf) -> None:
     @router.get("/explore/compare")
@@ -162,7 +217,7 @@ def _add_comparisons(router: APIRouter, shelf: Shelf) -> None:
         return compare(shelf.open(left), shelf.open(right))
 
     @router.get("/explore/answers")
-    def answers(left: Text, right: Text, kind: Text, name: Annotated[str, Query(max_length=10_000)]) -> Answers:
+    def answers(left: Text, right: Text, kind: Text, name: Name) -> Answers:
         """Put what two models know about a name side by side."""
         return answer_both(shelf.open(left), shelf.open(right), kind, name)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gossamer.core.checks import check_choice
 from gossamer.core.protocols import ItemGraph, ItemSpace
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.serving.explorer.finding import tables_of
@@ -16,6 +17,7 @@ from gossamer.serving.explorer.groups import Groups, largest
 from gossamer.serving.explorer.projection import sketch, unit_rows
 from gossamer.serving.names import vocabulary_of
 
+MEASURES = ("cosine", "euclidean")
 Ask: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 
@@ -41,17 +43,31 @@ class Space:
         """What the numbers beside neighbours are."""
         return "cosine" if self.votes is None else "weight"
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """By what neighbours can be asked for, the usual one first."""
+        return MEASURES if self.votes is None else ("weight", *MEASURES)
+
     @cached_property
     def _unit(self) -> np.ndarray:
         return unit_rows(self.vectors)
 
-    def nearest(self, index: int, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names nearest to one, and how near; without itself, and of votes only those above 0."""
-        scores = self._unit @ self._unit[index] if self.votes is None else np.array(self.votes(index))
+    def nearest(self, index: int, n: int = 10, measure: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the names nearest to one, and how near by `measure`; without itself, and of votes only those above 0.
+
+        A cosine or a weight is large where names are near, a euclidean distance small.
+        """
+        measure = self.measure if measure is None else check_choice("measure", measure, self.measures)
+        if measure == "euclidean":
+            scores = -np.linalg.norm(self.vectors - self.vectors[index], axis=1)
+        elif measure == "cosine" or self.votes is None:
+            scores = self._unit @ self._unit[index]
+        else:
+            scores = np.array(self.votes(index))
         scores[index] = -np.inf
         best = largest(scores, n)
-        best = best[scores[best] > (-np.inf if self.votes is None else 0)]
-        return best, scores[best]
+        best = best[scores[best] > (0 if measure == "weight" else -np.inf)]
+        return best, (-scores[best] if measure == "euclidean" else scores[best])
 
 
 def find_spaces(

@@ -1,12 +1,11 @@
 """An ONNX graph written as arithmetic: values with operators, and the few functions that models are made of.
 
 Graphs are built by hand instead of traced, because a model's answer is a few gathers and products: nothing but `onnx`
-is needed, every axis that should be free is free, and no version of torch can change what a file holds.
+is needed to write them, every axis that should be free is free, and no version of torch can change what a file holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +76,7 @@ class Value:
 
     def cast(self, dtype: type[np.generic]) -> Value:
         """Return the same numbers as another type."""
-        return self.graph.op("Cast", self, to=self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+        return self.graph.op("Cast", self, to=np.dtype(dtype))
 
     def sum(self, *axes: int, keep: bool = False) -> Value:
         """Return the sum over axes."""
@@ -124,30 +123,47 @@ def _require_onnx() -> Any:
     return onnx
 
 
+@dataclass(frozen=True)
+class Node:
+    """One operator: the names of what goes in ("" where an operand is left out) and of what comes out."""
+
+    kind: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Port:
+    """What goes into a graph or comes out of it; an axis that is a word is free."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | str, ...]
+
+
 @dataclass
 class Graph:
-    """A graph that grows; `answers` says in a sentence which of the model's answers it gives."""
+    """A graph that grows; `answers` says in a sentence which of the model's answers it gives.
+
+    It is drawn without `onnx`, which only `model` needs: others may want to look at it.
+    """
 
     answers: str = ""
-    onnx: Any = field(default_factory=_require_onnx, repr=False)
-    _nodes: list[Any] = field(default_factory=list, repr=False)
-    _constants: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
-    _inputs: list[Any] = field(default_factory=list, repr=False)
-    _outputs: list[Any] = field(default_factory=list, repr=False)
+    nodes: list[Node] = field(default_factory=list, repr=False)
+    constants: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    inputs: list[Port] = field(default_factory=list, repr=False)
+    outputs: list[Port] = field(default_factory=list, repr=False)
 
     def input(self, name: str, dtype: type[np.generic], *shape: int | str) -> Value:
         """Add an input; an axis that is a word is free."""
-        self._inputs.append(self._described(name, dtype, shape))
+        self.inputs.append(Port(name, np.dtype(dtype), shape))
         return Value(self, name)
 
     def output(self, name: str, value: Value, dtype: type[np.generic], *shape: int | str) -> None:
         """Name a value as what comes out."""
-        self._nodes.append(self.onnx.helper.make_node("Identity", [value.name], [name]))
-        self._outputs.append(self._described(name, dtype, shape))
-
-    def _described(self, name: str, dtype: type[np.generic], shape: Sequence[int | str]) -> Any:
-        kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self.onnx.helper.make_tensor_value_info(name, kind, list(shape))
+        self.nodes.append(Node("Identity", [value.name], [name], {}))
+        self.outputs.append(Port(name, np.dtype(dtype), shape))
 
     def constant(self, array: Operand) -> Value:
         """Return an array, tensor or number as a value: float32, bool or int64; a table of smaller integers stays."""
@@ -158,8 +174,8 @@ class Graph:
             found = found.astype(np.float32, copy=False)
         elif found.dtype.kind == "i" and found.ndim < 2:
             found = found.astype(np.int64, copy=False)
-        name = f"constant_{len(self._constants)}"
-        self._constants[name] = np.ascontiguousarray(found)
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = np.ascontiguousarray(found)
         return Value(self, name)
 
     def op(self, kind: str, *operands: Operand, **attributes: Any) -> Value:
@@ -169,8 +185,8 @@ class Graph:
     def op_of(self, kind: str, num_results: int, *operands: Operand, **attributes: Any) -> list[Value]:
         """Add a node with several results."""
         given = [operand if isinstance(operand, Value) else self._operand(operand) for operand in operands]
-        names = [f"{kind}_{len(self._nodes)}_{place}" for place in range(num_results)]
-        self._nodes.append(self.onnx.helper.make_node(kind, [value.name for value in given], names, **attributes))
+        names = [f"{kind}_{len(self.nodes)}_{place}" for place in range(num_results)]
+        self.nodes.append(Node(kind, [value.name for value in given], names, attributes))
         return [Value(self, name) for name in names]
 
     def _operand(self, operand: Operand) -> Value:
@@ -202,16 +218,31 @@ class Graph:
 
     def num_bytes(self) -> int:
         """Return what the constants take."""
-        return sum(array.nbytes for array in self._constants.values())
+        return sum(array.nbytes for array in self.constants.values())
 
     def model(self, metadata: dict[str, str]) -> Any:
         """Return the checked ONNX model."""
         size = self.num_bytes()
         if size > LARGEST_BYTES:
             raise ValueError(f"the model must take less than 2 GB in ONNX, got {size:,} bytes")
-        helper = self.onnx.helper
-        weights = [self.onnx.numpy_helper.from_array(array, name) for name, array in self._constants.items()]
-        body = helper.make_graph(self._nodes, "gossamer", self._inputs, self._outputs, weights)
+        onnx = _require_onnx()
+        helper = onnx.helper
+
+        def plain(value: Any) -> Any:
+            return helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
+
+        nodes = [
+            helper.make_node(
+                node.kind, node.inputs, node.outputs, **{key: plain(value) for key, value in node.attributes.items()}
+            )
+            for node in self.nodes
+        ]
+        inputs, outputs = (
+            [helper.make_tensor_value_info(port.name, plain(port.dtype), list(port.shape)) for port in ports]
+            for ports in (self.inputs, self.outputs)
+        )
+        weights = [onnx.numpy_helper.from_array(array, name) for name, array in self.constants.items()]
+        body = helper.make_graph(nodes, "gossamer", inputs, outputs, weights)
         made = helper.make_model(
             body,
             opset_imports=[helper.make_opsetid("", OPSET)],
@@ -220,5 +251,5 @@ class Graph:
             doc_string=self.answers,
         )
         helper.set_model_props(made, metadata)
-        self.onnx.checker.check_model(made)
+        onnx.checker.check_model(made)
         return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
-from sklearn.cluster import kmeans_plusplus
 
 from gossamer.core.randomness import RandomState, numpy_generator
 from gossamer.models.embeddings.table import ROWS_AT_ONCE
@@ -23,6 +22,8 @@ def kmeans(
 
 def far_apart(rows: Float[np.ndarray, "V D"], count: int, generator: np.random.Generator) -> Float[np.ndarray, "K D"]:
     """Return `count` rows chosen by k-means++, padded with zeros where there are too few."""
+    from sklearn.cluster import kmeans_plusplus  # half a second that only this start is worth
+
     seed = int(generator.integers(2**31))
     chosen, _ = kmeans_plusplus(rows, min(count, len(rows)), random_state=seed)
     return np.pad(chosen, ((0, count - len(chosen)), (0, 0)))

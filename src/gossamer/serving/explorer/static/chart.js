@@ -1,7 +1,7 @@
 // Small drawings in SVG: a line, bubbles, and points by two quantities. Colours come from the style sheet.
 
 import { svg } from "./dom.js";
-import { number } from "./numbers.js";
+import { number, share } from "./numbers.js";
 
 export function lineChart({ name, values }) {
   const width = 260, height = 90, points = values.map((value, epoch) => [epoch, value]).filter(([, value]) => value !== null);
@@ -30,13 +30,13 @@ export function bubbles(groups, choose) {
   const largest = Math.max(...groups.map((group) => group.size), 1e-12);
   const room = Math.min(26, 90 / Math.sqrt(groups.length)); // of the largest dot
   const dots = groups
-    .map((group) => ({ group, radius: 4 + room * Math.sqrt(Math.max(0, group.size) / largest) }))
+    .map((group) => ({ group, radius: radiusOf(group.size, largest, room, 3) }))
     .sort((one, other) => other.radius - one.radius) // small ones above large ones
     .map(({ group, radius }) =>
       svg(
         "g",
         { class: "bubble", "data-number": group.number, transform: `translate(${x(group.x).toFixed(1)} ${y(group.y).toFixed(1)})`, on: { click: () => choose(group) } },
-        svg("circle", { r: radius.toFixed(1) }),
+        svg("circle", { r: radius }),
         radius > 9 ? svg("text", { dy: "0.35em" }, group.label) : null,
         svg("title", {}, `${group.label}: ${group.title}`),
       ),
@@ -46,12 +46,40 @@ export function bubbles(groups, choose) {
     { class: "bubbles", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": `Map of ${groups.length} groups` },
     svg("path", { class: "axis", d: `M${size / 2} 4V${size - 4}M4 ${size / 2}H${size - 4}` }),
     dots,
+    scaleOf(largest, room, size),
   );
+  // Circles by other shares, one for each group, such as those of a name; by the groups' own sizes without them.
+  const resize = (shares) => {
+    const most = shares ? Math.max(...shares, 1e-12) : largest;
+    for (const dot of node.querySelectorAll(".bubble")) {
+      const one = Number(dot.dataset.number);
+      const group = groups.find((other) => other.number === one);
+      dot.querySelector("circle").setAttribute("r", radiusOf(shares ? shares[one] : group.size, most, room, shares ? 1 : 3));
+    }
+    node.classList.toggle("spread", Boolean(shares));
+  };
   const mark = (chosen) => {
     for (const dot of node.querySelectorAll(".bubble")) dot.classList.toggle("chosen", Number(dot.dataset.number) === chosen);
     node.append(node.querySelector(".chosen") ?? ""); // above all others
   };
-  return { node, mark };
+  return { node, mark, resize };
+}
+
+// Areas are as sizes are; nothing is too small to be hit.
+function radiusOf(size, largest, room, least) {
+  return Math.max(least, room * Math.sqrt(Math.max(0, size) / largest)).toFixed(1);
+}
+
+// What a circle's area stands for: the largest, and a quarter of it.
+function scaleOf(largest, room, size) {
+  const at = (radius) => `translate(${(8 + room).toFixed(1)} ${(size - 6 - radius).toFixed(1)})`;
+  return svg(
+    "g",
+    { class: "scale", "aria-hidden": "true" },
+    [1, 0.25].map((part) => svg("circle", { r: (room * Math.sqrt(part)).toFixed(1), transform: at(room * Math.sqrt(part)) })),
+    svg("text", { x: 12 + 2 * room, y: size - 4 - 1.6 * room }, share(largest)),
+    svg("text", { x: 12 + 2 * room, y: size - 6 }, share(largest / 4)),
+  );
 }
 
 export function extent(values) {

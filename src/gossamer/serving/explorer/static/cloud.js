@@ -1,72 +1,25 @@
-// Many points on one canvas: typed arrays, one pass per frame, and a grid that finds the point under a finger.
+// Many points on one canvas: typed arrays, one pass per frame, on a plane or in a room that can be turned.
 
-import { colour } from "./dom.js";
+import { Grid } from "./grid.js";
+import { discs, NUM_LEVELS, palette, Squares } from "./ink.js";
+import { Room } from "./room.js";
+
+export { Grid };
 
 const ROUND = 6000; // points that are drawn one by one
-
-// A colour #rrggbb over another, as a pixel of an image: its bytes are red, green, blue, alpha.
-function mixed(over, under, strength) {
-  const part = (text, place) => parseInt(text.slice(1 + 2 * place, 3 + 2 * place), 16);
-  const bytes = [0, 1, 2].map((place) => Math.round(strength * part(over, place) + (1 - strength) * part(under, place)));
-  return new Uint32Array(Uint8Array.from([...bytes, 255]).buffer)[0];
-}
-
-// Points sorted into cells by counting, so that hover looks at a few dozen of them instead of all.
-export class Grid {
-  constructor(coordinates) {
-    const size = coordinates.length / 2;
-    this.coordinates = coordinates;
-    this.side = Math.max(1, Math.ceil(Math.sqrt(size / 4)));
-    let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
-    for (let point = 0; point < size; point += 1) {
-      left = Math.min(left, coordinates[2 * point]);
-      right = Math.max(right, coordinates[2 * point]);
-      low = Math.min(low, coordinates[2 * point + 1]);
-      high = Math.max(high, coordinates[2 * point + 1]);
-    }
-    Object.assign(this, { left, right, low, high });
-    this.width = Math.max(right - left, 1e-9) / this.side;
-    this.height = Math.max(high - low, 1e-9) / this.side;
-    this.starts = new Uint32Array(this.side * this.side + 1);
-    for (let point = 0; point < size; point += 1) this.starts[this.cellOf(point) + 1] += 1;
-    for (let cell = 0; cell < this.side * this.side; cell += 1) this.starts[cell + 1] += this.starts[cell];
-    const next = this.starts.slice();
-    this.members = new Uint32Array(size);
-    for (let point = 0; point < size; point += 1) this.members[next[this.cellOf(point)]++] = point;
-  }
-
-  clamp(place) {
-    return Math.min(this.side - 1, Math.max(0, Math.floor(place)));
-  }
-
-  cellOf(point) {
-    const column = this.clamp((this.coordinates[2 * point] - this.left) / this.width);
-    return column + this.side * this.clamp((this.coordinates[2 * point + 1] - this.low) / this.height);
-  }
-
-  // The point nearest to (x, y) within a radius, -1 where there is none.
-  nearest(x, y, radius) {
-    let best = -1, closest = radius * radius;
-    const lastColumn = this.clamp((x + radius - this.left) / this.width), lastRow = this.clamp((y + radius - this.low) / this.height);
-    for (let row = this.clamp((y - radius - this.low) / this.height); row <= lastRow; row += 1) {
-      for (let column = this.clamp((x - radius - this.left) / this.width); column <= lastColumn; column += 1) {
-        const cell = column + this.side * row;
-        for (let place = this.starts[cell]; place < this.starts[cell + 1]; place += 1) {
-          const point = this.members[place];
-          const squared = (this.coordinates[2 * point] - x) ** 2 + (this.coordinates[2 * point + 1] - y) ** 2;
-          if (squared < closest) [best, closest] = [point, squared];
-        }
-      }
-    }
-    return best;
-  }
-}
+const NUM_NAMED = 400; // points in view at most, for their names to be written beside them
 
 export class Cloud {
-  constructor(canvas, { coordinates, names, colours }) {
-    Object.assign(this, { canvas, coordinates, names, colours });
-    this.grid = new Grid(coordinates);
+  // `coordinates` have `width` numbers for each name, 2 or 3.
+  constructor(canvas, { coordinates, width = 2, names, colours, isAmount = false }) {
+    Object.assign(this, { canvas, names, colours, isAmount });
+    this.room = width === 3 ? new Room(coordinates) : null;
+    this.coordinates = this.room ? this.room.flat : coordinates;
+    this.levels = this.room?.levels;
     this.context = canvas.getContext("2d");
+    this.squares = new Squares();
+    this.shown = null; // a 1 for every point that is drawn; all of them without it
+    this.count = names.length; // of points that are drawn
     this.hovered = -1;
     this.selected = -1;
     this.marked = [];
@@ -74,12 +27,32 @@ export class Cloud {
     this.fit();
   }
 
+  // Made when it is asked for: while a room turns, nobody is looking for a point.
+  get grid() {
+    this.found ??= new Grid(this.coordinates, this.shown);
+    return this.found;
+  }
+
   // Show everything, with a margin.
   fit() {
     const { left, right, low, high } = this.grid;
-    this.whole = 1.12 * Math.max(right - left, high - low, 1e-6);
-    this.view = { x: (left + right) / 2, y: (low + high) / 2, span: this.whole };
+    if (this.room && !this.shown) {
+      this.whole = 1.8 * this.room.radius; // the same from every side
+      this.view = { x: 0, y: 0, span: this.whole };
+    } else {
+      this.whole = 1.12 * Math.max(right - left, high - low, 1e-6);
+      this.view = { x: (left + right) / 2, y: (low + high) / 2, span: this.whole };
+    }
     this.redraw();
+  }
+
+  // Only these points, or all of them again.
+  isolate(points) {
+    this.shown = points && new Uint8Array(this.names.length);
+    for (const point of points ?? []) this.shown[point] = 1;
+    this.count = points ? points.length : this.names.length;
+    this.found = null;
+    this.fit();
   }
 
   get pixels() {
@@ -97,6 +70,14 @@ export class Cloud {
   pan(dx, dy) {
     this.view.x -= dx / this.pixels;
     this.view.y += dy / this.pixels;
+    this.redraw();
+  }
+
+  // Turn a room by so many pixels; the height of the canvas is half a turn.
+  turn(dx, dy) {
+    const angle = Math.PI / Math.max(1, this.canvas.clientHeight);
+    this.room.turn(dx * angle, -dy * angle);
+    this.found = null;
     this.redraw();
   }
 
@@ -120,6 +101,11 @@ export class Cloud {
     return this.grid.nearest(x, y, reach / scale);
   }
 
+  recolour() {
+    this.ink = null;
+    this.redraw();
+  }
+
   redraw() {
     if (this.isPending) return;
     this.isPending = true;
@@ -137,77 +123,74 @@ export class Cloud {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
+    this.ink ??= { ...palette({ hasColours: Boolean(this.colours), isAmount: this.isAmount }), font: `13px ${getComputedStyle(canvas).fontFamily}` };
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     const visible = this.paintPoints(width, height);
     this.paintMarks(visible, width, height);
   }
 
-  // Few points are round; of many, squares are written into an image, which is several times faster than drawing them.
+  // Few points are round, many are squares; of a room the back first. Returns the first points in view.
   paintPoints(width, height) {
-    const { context, coordinates, colours } = this, scale = this.pixels, size = coordinates.length / 2, visible = [];
+    const { context, coordinates, colours, levels, shown, ink } = this, scale = this.pixels, size = coordinates.length / 2, visible = [];
     // Larger where there are few or where the reader is close.
-    const side = Math.min(10, Math.max(2, 4.4 * Math.sqrt(1500 / size) * Math.sqrt(this.whole / this.view.span)));
+    const side = Math.min(10, Math.max(2, 4.4 * Math.sqrt(1500 / this.count) * Math.sqrt(this.whole / this.view.span)));
     const x0 = width / 2 - this.view.x * scale, y0 = height / 2 + this.view.y * scale;
     const strength = this.marked.length || this.selected >= 0 ? 0.28 : 0.72;
-    const names = colours ? ["--series-1", "--series-2", "--series-3", "--series-4", "--point-other"] : ["--series-1"];
-    const mark = size > ROUND ? this.squares(names, strength, side) : this.discs(names, strength, side);
-    const last = names.length - 1;
-    for (let point = 0; point < size; point += 1) {
-      const x = x0 + coordinates[2 * point] * scale, y = y0 - coordinates[2 * point + 1] * scale;
-      if (x < -side || y < -side || x > width + side || y > height + side) continue;
-      mark.point(x, y, colours ? Math.min(colours[point], last) : 0);
-      visible.push(point);
-    }
-    mark.done();
-    context.globalAlpha = 1;
-    return visible;
-  }
-
-  discs(names, strength, side) {
-    const { context } = this, fills = names.map(colour);
-    context.globalAlpha = strength;
-    const point = (x, y, which) => {
-      context.fillStyle = fills[which];
-      context.beginPath();
-      context.arc(x, y, side / 2, 0, 2 * Math.PI);
-      context.fill();
-    };
-    return { point, done: () => {} };
-  }
-
-  squares(names, strength, side) {
-    const { canvas, context } = this, ratio = devicePixelRatio || 1, wide = canvas.width, high = canvas.height;
-    const image = context.createImageData(wide, high), pixels = new Uint32Array(image.data.buffer), edge = Math.max(1, Math.round(side * ratio));
-    const fills = names.map((name) => mixed(colour(name), colour("--paper"), strength));
-    const point = (x, y, which) => {
-      const left = Math.round(x * ratio - edge / 2), top = Math.round(y * ratio - edge / 2);
-      for (let row = Math.max(0, top); row < Math.min(high, top + edge); row += 1) {
-        for (let column = Math.max(0, left); column < Math.min(wide, left + edge); column += 1) pixels[row * wide + column] = fills[which];
+    const pen = this.count > ROUND ? this.squares.begin(context, ink, strength, side) : discs(context, ink, strength, side);
+    const last = ink.fills.length - 1;
+    for (let level = levels ? 0 : NUM_LEVELS - 1; level < NUM_LEVELS; level += 1) {
+      for (let point = 0; point < size; point += 1) {
+        if ((levels && levels[point] !== level) || (shown && !shown[point])) continue;
+        const x = x0 + coordinates[2 * point] * scale, y = y0 - coordinates[2 * point + 1] * scale;
+        if (x < -side || y < -side || x > width + side || y > height + side) continue;
+        pen.point(x, y, colours ? Math.min(colours[point], last) : 0, level);
+        if (visible.length <= NUM_NAMED) visible.push(point);
       }
-    };
-    return { point, done: () => context.putImageData(image, 0, 0) };
+    }
+    pen.done();
+    return visible;
   }
 
   // The chosen point, its neighbours, the one under the pointer, and names where there is room for them.
   paintMarks(visible, width, height) {
-    const { context } = this, taken = [];
-    context.font = `13px ${getComputedStyle(this.canvas).fontFamily}`;
+    const { context, ink, shown } = this, taken = [];
+    const drawn = (point) => point >= 0 && (!shown || shown[point]);
+    context.font = ink.font;
     context.textBaseline = "middle";
     context.lineWidth = 3;
     context.lineJoin = "round";
-    context.strokeStyle = colour("--paper");
-    for (const point of this.marked) this.dot(point, 4.5, "--series-2");
-    if (this.selected >= 0) this.dot(this.selected, 7, "--ink");
-    if (this.hovered >= 0) this.dot(this.hovered, 6, "--accent");
-    const firm = [this.hovered, this.selected, ...this.marked].filter((point) => point >= 0);
-    for (const point of firm) this.label(point, taken, true, width, height);
-    if (visible.length <= 400) for (const point of visible.slice(0, 150)) this.label(point, taken, false, width, height);
+    context.strokeStyle = ink["--paper"];
+    if (this.room) this.paintAxes();
+    const marked = this.marked.filter(drawn);
+    for (const point of marked) this.dot(point, 4.5, "--series-2");
+    if (drawn(this.selected)) this.dot(this.selected, 7, "--ink");
+    if (drawn(this.hovered)) this.dot(this.hovered, 6, "--accent");
+    for (const point of [this.hovered, this.selected, ...marked.slice(0, 150)].filter(drawn)) this.label(point, taken, true, width, height);
+    if (visible.length <= NUM_NAMED) for (const point of visible.slice(0, 150)) this.label(point, taken, false, width, height);
+  }
+
+  // Which way the three axes of a room point, from its middle.
+  paintAxes() {
+    const { context, ink, room, view } = this, scale = this.pixels, length = 0.5 * room.radius * scale;
+    const x = this.canvas.clientWidth / 2 - view.x * scale, y = this.canvas.clientHeight / 2 + view.y * scale;
+    context.save();
+    context.lineWidth = 1;
+    context.strokeStyle = context.fillStyle = ink["--muted"];
+    ["across", "up", "deep"].forEach((name, axis) => {
+      const [toX, toY] = [x + room.rotation[axis] * length, y - room.rotation[3 + axis] * length];
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(toX, toY);
+      context.stroke();
+      context.fillText(name, toX + 4, toY);
+    });
+    context.restore();
   }
 
   dot(point, radius, name) {
     const [x, y] = this.toScreen(point);
-    this.context.fillStyle = colour(name);
+    this.context.fillStyle = this.ink[name];
     this.context.beginPath();
     this.context.arc(x, y, radius, 0, 2 * Math.PI);
     this.context.stroke();
@@ -224,7 +207,7 @@ export class Cloud {
     const isFirst = taken.length === 0 && isFirm; // whatever else is dropped, what the reader points at is named
     if (!isFirst && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
     taken.push(box);
-    this.context.fillStyle = colour(isFirm ? "--ink" : "--muted");
+    this.context.fillStyle = this.ink[isFirm ? "--ink" : "--muted"];
     this.context.strokeText(text, left, y);
     this.context.fillText(text, left, y);
   }

@@ -142,9 +142,9 @@ const search = searchBox({
   placeholder: "Search a name  ( / )",
   model: currentModel,
   choose: (hit) => {
-    const { view: here, projection } = read();
+    const { view: here, projection, axes } = read();
     // On the map a name is shown where it lies; anywhere else it is opened.
-    if (here === "map") go("map", { model: currentModel(), projection, ...hit });
+    if (here === "map") go("map", { model: currentModel(), projection, axes, ...hit });
     else go("names", { model: currentModel(), ...hit });
   },
 });

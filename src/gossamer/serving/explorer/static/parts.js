@@ -44,7 +44,8 @@ export function facts(entries) {
 }
 
 // Rows of a label, a bar and a number; `back` is a second, quieter bar behind the first.
-export function bars(rows, { label = "", marked = new Set() } = {}) {
+// `point(row)` is called for the row under the pointer or with the focus, and with null when it is left.
+export function bars(rows, { label = "", marked = new Set(), point = null } = {}) {
   const longest = Math.max(...rows.map((row) => Math.max(Math.abs(row.value), row.back ?? 0)), 1e-12);
   const width = (value) => `${(100 * Math.abs(value)) / longest}%`;
   const list = el(
@@ -53,7 +54,10 @@ export function bars(rows, { label = "", marked = new Set() } = {}) {
     rows.map((row) =>
       el(
         "li",
-        { class: marked.has(row.key) ? "marked" : "" },
+        {
+          class: marked.has(row.key) ? "marked" : "",
+          on: point && { pointerenter: () => point(row), pointerleave: () => point(null), focusin: () => point(row), focusout: () => point(null) },
+        },
         el("span", { class: "what" }, row.link),
         el(
           "span",
@@ -123,11 +127,17 @@ export function rankings(found, parameters = {}, marked = new Set()) {
   );
 }
 
+function spreadLink({ key, noun, rows }, term, parameters) {
+  const href = address("groups", { ...parameters, key, number: rows[0].number, term });
+  return el("a", { class: "small", href }, `See it over every ${noun}`);
+}
+
 export function belongings(found, parameters = {}) {
   return found.belongings.map((one) =>
     card(
       one.title,
       one.meaning,
+      found.name === undefined ? null : spreadLink(one, found.name, parameters),
       bars(
         one.rows.map((row) => ({
           key: row.label,
