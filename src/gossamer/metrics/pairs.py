@@ -195,4 +195,6 @@ def _contains(ordered: np.ndarray, keys: np.ndarray) -> np.ndarray:
 def _left_to(taken: np.ndarray, user: int, num_items: int) -> np.ndarray:
     """Return the items that a user does not have."""
     begin, end = np.searchsorted(taken, [user * num_items, (user + 1) * num_items])
-    return np.setdiff1d(np.arange(num_items), taken[begin:end] - user * num_items)
+    is_left = np.ones(num_items, dtype=bool)
+    is_left[taken[begin:end] - user * num_items] = False
+    return np.flatnonzero(is_left)
