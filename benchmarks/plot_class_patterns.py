@@ -91,7 +91,8 @@ def words(record: dict[str, Any]) -> str:
             f"dimensions, darker where more sentences have it off](../images/hsvae-{name}-patterns.svg)",
             f"![{corpus}: divergence of the words of classes, row from column](../images/hsvae-{name}-kl.svg)",
             in_lines(
-                f"{corpus} (row `{found['row'].split()[1]}`): the words of two classes are {between.mean():.3f} nats apart on average (at most "
+                f"{corpus} (row `{found['row'].split()[1]}`): the words of two classes are {between.mean():.3f} nats "
+                "apart on average (at most "
                 f"{between.max():.3f}); γ_class has a spread of {pattern_spread(patterns):.3f}; over pairs of "
                 "classes, the rank correlation of divergence and difference of γ_class is "
                 f"{kl_gate_correlation(divergence, patterns):.2f}."
