@@ -14,8 +14,9 @@ from gossamer.runner.specs import SearchSpec
 PARTS = ("kl", "reconstruction", "relaxed")
 ERRORS = ("mse", "rmse", "mae", "error", "entropy", "perplexity", "loss", "nll", "objective")
 LOWER_IS_BETTER = (*ERRORS, "hard", "iw100", *PARTS)
-# Nobody wins by parts of a bound, by what is no bound, or by how many features are on or communities there are.
-NOBODY_WINS = (*PARTS, "active", "communities")
+# Nobody wins by parts of a bound, by what is no bound, by how many features are on or communities there are, by what a
+# budget allowed (shares of it, and the time that goes with them), or by how much classes differ.
+NOBODY_WINS = (*PARTS, "active", "communities", "share", "milliseconds", "spread", "correlation")
 
 
 def propose(search: SearchSpec, seed: int) -> list[dict[str, Any]]:
