@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -191,19 +192,22 @@ def allocate_cobla(
         if all(mask is None for mask in begin.masks):
             return begin
         found, iterations = _search(network, problem, begin, settings)
-        candidates = [begin]
+        rounded: list[Allocation] = []
         for _ in range(settings.roundings):
             ranks = round_ranks(found, problem, rng)
-            if all(ranks != other.ranks for other in candidates[1:]):
-                candidates.append(_rounded(ranks, found, problem))
-        scores = [network.score(candidate.masks, numbers) for candidate in candidates]
-        # The start is polished too: a search that only rescaled what was there must not look better than it is.
-        finalists = [begin, candidates[1 + int(np.argmin(scores[1:]))]]
+            if all(ranks != other.ranks for other in rounded):
+                rounded.append(_rounded(ranks, found, problem))
+
+        def scored(one: Allocation) -> tuple[float, Allocation]:
+            return network.score(one.masks, numbers), one
+
+        loss = itemgetter(0)
+        unpolished = [scored(begin), min(map(scored, rounded), key=loss)]
         first, rest = _polish_numbers(settings)
-        finalists = [_polished(network, finalist, first) for finalist in finalists]
-        winner = min(finalists, key=lambda one: network.score(one.masks, numbers))
-        candidates = [*candidates, *finalists, _polished(network, winner, rest)]
-        best = min(candidates, key=lambda one: network.score(one.masks, numbers))
+        # The start is polished too: a search that only rescaled what was there must not look better than it is.
+        polished = [scored(_polished(network, one, first)) for _, one in unpolished]
+        _, winner = min(polished, key=loss)
+        _, best = min([*unpolished, *polished, scored(_polished(network, winner, rest))], key=loss)
         best.iterations = iterations
         return best
     finally:
