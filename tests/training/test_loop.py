@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import rich.console
 import torch
 from rich.console import Console
 from torch import nn
@@ -286,7 +287,7 @@ def test_row_sparse_proximal_training_resumes_bit_for_bit(tmp_path):
 
 def test_progress_shows_epoch_loss_and_rate_only_when_asked(monkeypatch):
     screen = io.StringIO()
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=True, width=120))
+    monkeypatch.setattr(rich.console, "Console", lambda **_: Console(file=screen, force_terminal=True, width=120))
     fit(Counter(), four_batches(), epochs=1)
     assert screen.getvalue() == ""
     with progress.show_progress():
