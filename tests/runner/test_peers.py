@@ -101,13 +101,6 @@ def test_an_unknown_peer_lists_the_known_ones() -> None:
         peers.find("cornac")
 
 
-def test_a_missing_library_names_the_command_that_installs_it() -> None:
-    with pytest.raises(
-        ImportError, match=r"nonesuch is not installed; install it with: pip install 'gossamer\[bench\]'"
-    ):
-        peers.require("nonesuch.als")
-
-
 def test_only_peers_need_other_libraries() -> None:
     assert peers.libraries("ease") == ()
     assert peers.libraries("peer.implicit-als") == ("implicit",)

@@ -8,9 +8,7 @@ budget as ours, and where a peer's own threads and those of BLAS fight over core
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import pairwise
@@ -30,6 +28,8 @@ from gossamer.metrics.likelihood import perplexity_per_document, perplexity_per_
 from gossamer.metrics.topic_likelihood import lda_bounds
 from gossamer.runner.category_peers import CategoryPeer, FeatureCategory, MostFrequentCategory
 from gossamer.runner.label_peers import LabelPeer, SklearnChains, SklearnCountForest, SklearnLabelForest
+from gossamer.runner.network_peers import TorchPruning
+from gossamer.runner.requiring import require
 from gossamer.runner.specs import PEER_PREFIX
 
 
@@ -265,7 +265,7 @@ class TomotopyLDA(TopicPeer):
         return topics, np.asarray(model.alpha)
 
 
-AnyPeer: TypeAlias = Peer | TopicPeer | LabelPeer | SklearnCountForest | CategoryPeer
+AnyPeer: TypeAlias = Peer | TopicPeer | LabelPeer | SklearnCountForest | CategoryPeer | TorchPruning
 
 PEERS: dict[str, type[AnyPeer]] = {
     "implicit-als": ImplicitALS,
@@ -279,6 +279,7 @@ PEERS: dict[str, type[AnyPeer]] = {
     "sklearn-label-forest": SklearnLabelForest,
     "sklearn-lda": SklearnLDA,
     "tomotopy-lda": TomotopyLDA,
+    "torch-pruning": TorchPruning,
 }
 
 
@@ -292,12 +293,3 @@ def find(name: str) -> type[AnyPeer]:
 def libraries(model: str) -> tuple[str, ...]:
     """Return the libraries a model needs beyond ours: that of a peer, none otherwise."""
     return (find(model.removeprefix(PEER_PREFIX)).library,) if model.startswith(PEER_PREFIX) else ()
-
-
-def require(module: str, load: Callable[[str], Any] = importlib.import_module) -> Any:
-    """Import a module of the bench extra, or say how to install it."""
-    try:
-        return load(module)
-    except ImportError as error:
-        library = module.split(".")[0]
-        raise ImportError(f"{library} is not installed; install it with: pip install 'gossamer[bench]'") from error
