@@ -25,7 +25,8 @@ DIVERGENCES = ("joint", "mixture")
 GATES = ("balanced", "free")
 # Of balanced gates: how far apart sentences are in logits of P(off), and the least concentration of q(γ|x), with which
 # the smallest parameter of a Beta distribution still allows P(off) from 0.01 to 0.99.
-DECISIVENESS, LEAST_CONCENTRATION = 4.0, 4.0
+DECISIVENESS, LEAST_CONCENTRATION = 12.0, 4.0
+SIZE_POWER = 2 / 3
 
 
 class HierarchicalCodes(Codes):
@@ -39,6 +40,7 @@ class HierarchicalCodes(Codes):
     sentences and every sentence has a like number of dimensions on, the prior's. Free gates stay near the prior and
     switch by chance, or some dimensions are always on and others never; balanced ones have to tell sentences apart, and
     what is off is what would have been small: a code is a threshold of the slab's means, from which they can be read.
+    The larger `decisiveness`, the fewer gates are left to chance, which hides from a draw what the sentence says.
     As in k-sparse autoencoders (Makhzani & Frey 2013) the choice of dimensions has no gradient of its own: means learn
     from the words alone, and KL(γ) moves only how concentrated q(γ|x) is. It is large, and part of the ELBO.
     """
@@ -57,9 +59,10 @@ class HierarchicalCodes(Codes):
         temperature: float = 0.5,
         divergence: str = "joint",
         gates: str = "balanced",
+        decisiveness: float = DECISIVENESS,
     ) -> None:
         super().__init__()
-        self.latent_dim, self.divergence = latent_dim, divergence
+        self.latent_dim, self.divergence, self.decisiveness = latent_dim, divergence, decisiveness
         self.spike_scale, self.temperature = spike_scale, temperature
         # Buffers, because the dial turns alpha while training, and a checkpoint and an artifact must hold it.
         self.register_buffer("log_alpha", torch.tensor([math.log(alpha)]))
@@ -90,8 +93,8 @@ class HierarchicalCodes(Codes):
             return first, second
         # Gates follow means and do not pull at them: the gradient through a score is ten times that through the value
         # when training begins, and drowns it.
-        size = self._slab(features, None)[0].detach().abs()
-        off_logit = balanced_off_logit(self.balance(-size), self.log_alpha - self.log_beta, DECISIVENESS)
+        size = symmetric_size(self._slab(features, None)[0].detach())
+        off_logit = balanced_off_logit(self.balance(-size), self.log_alpha - self.log_beta, self.decisiveness)
         total = LEAST_CONCENTRATION + concentrations(raw)
         alpha, beta = total * torch.sigmoid(off_logit), total * torch.sigmoid(-off_logit)
         return alpha.clamp_min(SMALLEST), beta.clamp_min(SMALLEST)
@@ -136,6 +139,18 @@ class HierarchicalCodes(Codes):
         is_off = draw_switch(off_logit, self.temperature, generator)
         noise = torch.randn(shape, generator=generator)
         return torch.where(is_off > 0.5, self.spike_scale * noise, noise)
+
+
+def symmetric_size(mean: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+    """Return |μ|^(2/3), whose order is that of |μ|: the cube root of a squared normal number is nearly normal.
+
+    (Wilson & Hilferty 1931.) Scores that are skewed would shut more gates, or fewer, than they are asked to.
+
+    >>> sizes = symmetric_size(torch.randn(1, 10_000, generator=torch.Generator().manual_seed(0)))
+    >>> bool((sizes.mean() - sizes.median()).abs() < 0.02)
+    True
+    """
+    return mean.abs().pow(SIZE_POWER)
 
 
 def _before_softplus(value: float) -> float:

@@ -18,7 +18,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.dial import SparsityDial
-from gossamer.models.spikeslab.hierarchical import DIVERGENCES, GATES, HierarchicalCodes
+from gossamer.models.spikeslab.hierarchical import DECISIVENESS, DIVERGENCES, GATES, HierarchicalCodes
 from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
 from gossamer.models.spikeslab.pretrained import MINILM, PretrainedEncoder
@@ -49,7 +49,8 @@ class SentenceVAE(SentenceModel):
     while training, beginning at `alpha` (`alpha_` and `beta_` are what it came to). Without it the prior of γ is
     Beta(`alpha`, `beta`): the larger alpha / beta, the sparser. `gates` are "balanced": a dimension is on where its
     value would be far from 0, each dimension for a like share of sentences and each sentence with a like number of
-    dimensions; or "free", the paper's, which tend to switch by chance. `divergence` is how KL(z|γ) is computed: "joint"
+    dimensions, the fewer left to chance the larger `decisiveness`; or "free", the paper's, which tend to switch by
+    chance. `divergence` is how KL(z|γ) is computed: "joint"
     in closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and the binary concrete.
 
     `psi` weighs KL(z), `lam` KL(γ), the MMD or the pseudo-inputs' term; below 1 they keep the code from being ignored.
@@ -84,6 +85,7 @@ class SentenceVAE(SentenceModel):
         psi: float = 0.01,
         lam: float = 0.01,
         gates: str = "balanced",
+        decisiveness: float = DECISIVENESS,
         divergence: str = "joint",
         spike_scale: float = 0.05,
         temperature: float = 0.5,
@@ -114,6 +116,7 @@ class SentenceVAE(SentenceModel):
         self.psi = psi
         self.lam = lam
         self.gates = gates
+        self.decisiveness = decisiveness
         self.divergence = divergence
         self.spike_scale = spike_scale
         self.temperature = temperature
@@ -270,6 +273,7 @@ class SentenceVAE(SentenceModel):
             temperature=self.temperature,
             divergence=self.divergence,
             gates=self.gates,
+            decisiveness=self.decisiveness,
         )
 
     def _count_words(self, data: Sentences) -> None:
@@ -311,7 +315,7 @@ class SentenceVAE(SentenceModel):
                 raise ValueError(
                     f"patience must be None with a sparsity, got {self.patience!r}; codes reach it only in the end"
                 )
-        for name in ("alpha", "beta", "spike_scale", "temperature", "learning_rate"):
+        for name in ("alpha", "beta", "spike_scale", "temperature", "learning_rate", "decisiveness"):
             check_real(name, getattr(self, name), above=0)
         for name in ("psi", "lam", "norm_weight"):
             check_real(name, getattr(self, name), at_least=0)

@@ -11,7 +11,7 @@ from torch import nn
 
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, BalancedScores, balanced_off_logit
-from gossamer.models.spikeslab.hierarchical import DECISIVENESS, LEAST_CONCENTRATION, HierarchicalCodes
+from gossamer.models.spikeslab.hierarchical import LEAST_CONCENTRATION, SIZE_POWER, HierarchicalCodes
 from gossamer.models.spikeslab.module import GRUEncoder, WordVectors
 from gossamer.models.spikeslab.probe_network import SimpleClassifier
 from gossamer.models.spikeslab.rivals import MatCodes, SparseCodingCodes
@@ -132,11 +132,12 @@ def _balanced_off_probs(codes: HierarchicalCodes, balance: BalancedScores, slab:
     width, norm = codes.latent_dim, balance.over_sentences
     assert norm.running_mean is not None
     assert norm.running_var is not None
-    scores = (-slab.apply("Abs") - norm.running_mean.numpy()) / (norm.running_var + norm.eps).sqrt().numpy()
+    size = slab.graph.op("Pow", slab.apply("Abs"), np.float32(SIZE_POWER))
+    scores = (-size - norm.running_mean.numpy()) / (norm.running_var + norm.eps).sqrt().numpy()
     centred = scores - scores.sum(1, keep=True) / np.float32(width)
     deviation = ((centred * centred).sum(1, keep=True) / np.float32(width) + np.float32(norm.eps)).apply("Sqrt")
-    shift = balanced_off_logit(torch.zeros(1), codes.log_alpha - codes.log_beta, DECISIVENESS).item()
-    logit = np.float32(shift) + np.float32(DECISIVENESS) * (centred / deviation)
+    shift = balanced_off_logit(torch.zeros(1), codes.log_alpha - codes.log_beta, codes.decisiveness).item()
+    logit = np.float32(shift) + np.float32(codes.decisiveness) * (centred / deviation)
     total = _concentrations(raw) + np.float32(LEAST_CONCENTRATION)
     alpha, beta = (total * side.apply("Sigmoid") for side in (logit, -logit))
     alpha, beta = alpha.at_least(np.float32(SMALLEST)), beta.at_least(np.float32(SMALLEST))
