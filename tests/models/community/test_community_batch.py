@@ -48,6 +48,20 @@ def test_histories_and_targets_divide_what_users_have(by_time: bool, num_neighbo
                 assert max(before, default=-1) < min(after)
 
 
+def test_weights_are_left_out_only_where_neighbours_were_drawn_by_them() -> None:
+    graph = BipartiteGraph.from_interactions(DATA, weighted=True, item_edges=3)
+
+    def history(num_neighbours: int | None):
+        made = maker(num_neighbours=num_neighbours)
+        made.graph = graph
+        return made.make(ROWS, 0).history
+
+    whole, nobody_above, sampled = history(None), history(100), history(1)
+    assert len(set(whole.weights.tolist())) > 1
+    torch.testing.assert_close(nobody_above.weights, whole.weights)
+    assert sampled.weights is None
+
+
 def test_users_of_the_batch_are_not_in_anybodys_audience() -> None:
     graph_users = np.zeros(DATA.num_users, dtype=bool)
     graph_users[ROWS] = True

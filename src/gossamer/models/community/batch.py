@@ -136,7 +136,9 @@ class BatchMaker:
         counts = np.bincount(row_of_edge[known], minlength=len(rows))
         offsets = np.concatenate([[0], np.cumsum(counts)])
         kept = places[known]
-        if drawing.num_neighbours is not None and (counts > drawing.num_neighbours).any():
+        is_sampled = drawing.num_neighbours is not None and bool((counts > drawing.num_neighbours).any())
+        if is_sampled:
+            assert drawing.num_neighbours is not None
             sampled = Edges(offsets, np.arange(len(kept), dtype=np.int32), _taken(edges.weights, kept))
             drawn = sample_neighbours(
                 offsets,
@@ -149,7 +151,8 @@ class BatchMaker:
             is_there = drawn >= 0
             offsets = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
             kept = kept[drawn[is_there]]
-        weights = _taken(edges.weights, kept) if drawing.num_neighbours is None else None
+        # Draws in proportion to weights have them already; a whole history has not.
+        weights = None if is_sampled else _taken(edges.weights, kept)
         recent = None
         if drawing.recent_half_life is not None and self.graph.time_order is not None:
             ranks = self.graph.time_order[kept]
