@@ -58,13 +58,22 @@ def _tensor(values: np.ndarray, dtype: type[np.generic]) -> Tensor:
     )  # containers are read-only, torch cannot be
 
 
-def all_neighbours(edges: Edges, rows: Int[np.ndarray, " B"]) -> Neighbours:
-    """Return every neighbour of the rows."""
+def all_neighbours(
+    edges: Edges,
+    rows: Int[np.ndarray, " B"],
+    *,
+    time_order: Int[np.ndarray, " Z"] | None = None,
+    half_life: float | None = None,
+) -> Neighbours:
+    """Return every neighbour of the rows; with ranks in time and a half-life, also how recent each is."""
     counts = edges.indptr[rows + 1] - edges.indptr[rows]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     places = np.repeat(edges.indptr[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
     weights = None if edges.weights is None else edges.weights[places]
-    return of_arrays(offsets, edges.indices[places], weights)
+    recent = None
+    if half_life is not None and time_order is not None:
+        recent = recent_weights(time_order[places], np.repeat(counts, counts), half_life)
+    return of_arrays(offsets, edges.indices[places], weights, recent)
 
 
 def some_neighbours(
