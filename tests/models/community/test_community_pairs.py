@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -51,6 +53,15 @@ def test_features_tell_whom_a_new_item_is_for() -> None:
     scores = model.score_pairs(pairs_of, split.test.history).reshape(len(data), len(new))
     is_own = (new >= 6) == (np.arange(len(data)) % 2 == 1)[:, None]
     assert (np.where(is_own, scores, np.inf).min(1) > np.where(is_own, -np.inf, scores).max(1)).mean() > 0.95
+
+
+def test_a_history_without_features_leaves_those_of_the_pairs() -> None:
+    model, data = fitted(), two_tastes()
+    asked = data[::-1]
+    bare = replace(data, user_features=None)
+    np.testing.assert_allclose(model.predict(asked, bare), model.predict(asked, data))
+    unknown = model.predict(replace(asked, user_features=None), bare)
+    assert np.abs(model.predict(asked, data) - unknown).max() > 1e-3, "features matter here"
 
 
 def test_probabilities_are_about_right_where_they_were_calibrated() -> None:

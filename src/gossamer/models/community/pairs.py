@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +65,10 @@ def _known_as(model: CommunityRecommender, data: Interactions, history: Interact
     if (rows < 0).any():
         stranger = data.users[int(np.argmin(rows))]
         raise ValueError(f"history must have all users of data, got none for {stranger!r}; give an empty row")
-    return model._known(history[rows])
+    seen = history[rows]
+    if seen.user_features is None:
+        seen = replace(seen, user_features=data.user_features)
+    return model._known(seen)
 
 
 def _items_of(model: CommunityRecommender, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
