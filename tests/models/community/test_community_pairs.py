@@ -75,6 +75,16 @@ def test_probabilities_are_about_right_where_they_were_calibrated() -> None:
     assert 0 < threshold < 1
 
 
+def test_users_who_have_everything_leave_nothing_to_calibrate_on(caplog: pytest.LogCaptureFixture) -> None:
+    users, items = np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
+    data = Interactions.from_pairs(users, items)
+    model = CommunityRecommender(**SETTINGS | {"epochs": 1}).fit(data)
+    assert "calibration must have items that users do not have, got none" in caplog.text
+    assert model.calibration_ == (1.0, pytest.approx(-np.log(10)), 0.5)
+    probs = model.predict(data)
+    assert ((probs > 0) & (probs < 1)).all()
+
+
 def test_an_epoch_is_judged_by_few_users_from_all_over(monkeypatch: pytest.MonkeyPatch) -> None:
     data = two_tastes()
     is_target = np.arange(data.nnz) >= data.indptr[10]  # the first ten users have no target
