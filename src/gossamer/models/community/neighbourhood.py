@@ -34,9 +34,12 @@ class Neighbours:
         """Return the node that each neighbour belongs to."""
         return torch.repeat_interleave(torch.arange(len(self)), self.offsets[1:] - self.offsets[:-1])
 
-    def renumbered(self, places: Int[np.ndarray, " nodes"]) -> Neighbours:
-        """Return the same with every neighbour j called places[j]."""
-        return Neighbours(self.offsets, torch.from_numpy(places)[self.indices], self.weights, self.recent)
+    def numbered(self) -> tuple[Int[Tensor, " n"], Neighbours]:
+        """Return the different neighbours, and the same neighbourhoods with these numbered from 0."""
+        different, places = np.unique(self.indices.numpy(), return_inverse=True)
+        return torch.from_numpy(different), Neighbours(
+            self.offsets, torch.from_numpy(places), self.weights, self.recent
+        )
 
 
 def of_arrays(
@@ -77,9 +80,9 @@ def all_neighbours(
 
 
 def some_neighbours(
-    edges: Edges, rows: Int[np.ndarray, " B"], count: int, *, seed: int, excluded: np.ndarray | None = None
+    edges: Edges, rows: Int[np.ndarray, " B"], count: int, *, seed: int, excluded: Int[np.ndarray, " X"] | None = None
 ) -> Neighbours:
-    """Return at most `count` neighbours of the rows, by weight where edges have weights, without the excluded."""
+    """Return at most `count` neighbours of the rows, by weight where edges have weights, without the excluded ones."""
     drawn = sample_neighbours(
         edges.indptr, edges.indices, rows, count, seed=seed, cumulative=edges.cumulative, excluded=excluded
     )
