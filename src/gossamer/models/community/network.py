@@ -203,7 +203,7 @@ class CommunityNetwork(nn.Module):
         """Return v·relu(U_u + V_i) of every user with every item, as many users at once as keep B C H numbers few."""
         size = max(1, NUMBERS_AT_ONCE // max(1, items.numel()))
         weight = self.hidden_score.weight[0]
-        return torch.cat([torch.relu(some[:, None] + items) @ weight for some in users.split(size)])
+        return torch.cat([torch.relu(some[:, None] + items) @ weight for some in torch.split(users, size)])
 
     def score_pairs(
         self,

@@ -146,7 +146,7 @@ def calibrate(
     is_cold = are_targets_new(model, held_out)
     pairs = sample_pairs(held_out, model.num_negatives, among_new=is_cold, random_state=0)
     if pairs.is_target.all():
-        logger.warning("calibration must have items that users do not have, got none: probabilities are the score's own")
+        logger.warning("calibration must have items that users lack, got none: probabilities are the scores' own")
         return 1.0, -float(np.log(model.num_negatives)), 0.5
     scores = model.score_pairs(pairs.data, held_out.history)
     slope, intercept = fit_platt(scores, pairs.is_target)
