@@ -32,8 +32,8 @@ def main() -> None:
     error = statistics.stdev(found) / len(found) ** 0.5
     text = in_lines(
         f"Over seeds, {row} is {statistics.fmean(found):+.4f} ± {error:.4f} in {metric} from {against} (mean and "
-        f"standard error of {len(found)} differences, one per seed, from {min(found):+.4f} to {max(found):+.4f}; above 0 with "
-        f"{sum(value > 0 for value in found)} of them)."
+        f"standard error of {len(found)} differences, one per seed, from {min(found):+.4f} to {max(found):+.4f}; "
+        f"above 0 with {sum(value > 0 for value in found)} of them)."
     )
     print(text)
     write_between(Path(page), f"{name}-seeds", text)
