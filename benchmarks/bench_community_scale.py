@@ -1,10 +1,12 @@
 """Does an epoch of CommunityRecommender grow with the edges alone, up to a million users and 20 million edges?
 
 A user runs `CommunityRecommender(epochs=1).fit(data)`; 500,000 items, about 20 per user, ten sampled neighbours, 2,000
-candidates, batches of 1,024 users, 32 communities given. Seconds are those of the whole fit, the item–item edges and
-the embeddings of all items at the end included, `epoch_seconds` of the epoch alone; `peak_bytes` is all that the
-process holds. `neighbours_per_second` and `weighted_per_second` are draws of one core; `loop_per_second` is a loop over
-nodes in NumPy, as a sampler without compiled loops has it. Smaller sizes have fewer users of the same kind.
+candidates, batches of 1,024 users, 32 communities given, which start at groups in the graph's spectrum, as they do by
+default. Seconds are those of the whole fit, the spectrum, the item–item edges and the embeddings of all items at the
+end included, `epoch_seconds` of the epoch alone; `peak_bytes` is all that the process holds. `neighbours_per_second`
+and `weighted_per_second` are draws of one core; `loop_per_second` is a loop over nodes in NumPy, as a sampler without
+compiled loops has it, and `pyg_per_second` PyTorch Geometric without its compiled packages: its samplers need them, see
+pyg_neighbours.py for what is measured instead. Smaller sizes have fewer users of the same kind.
 
     python benchmarks/bench_community_scale.py --small    # a hundredth, to try it
     python benchmarks/bench_community_scale.py            # writes results/bench/community-scale.json; half an hour
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 from measuring import Arrays, run_benchmark
@@ -29,6 +33,7 @@ PER_USER, NUM_NEIGHBOURS = 20, 10
 SAMPLED, IN_A_LOOP = 500_000, 20_000  # rows that neighbours are drawn of
 SETTINGS = {
     "num_communities": 32,
+    "community_start": "spectrum",
     "epochs": 1,
     "warmup_epochs": 0,
     "batch_size": 1_024,
@@ -43,6 +48,7 @@ COLUMNS = {
     "neighbours_per_second": "neighbours/s",
     "weighted_per_second": "weighted/s",
     "loop_per_second": "in a loop/s",
+    "pyg_per_second": "PyG/s",
 }
 
 
@@ -79,6 +85,18 @@ def loop_per_second(edges: Edges) -> float:
     return count / (time.perf_counter() - began)
 
 
+def pyg_per_second(num_users: int, num_items: int) -> float:
+    """Return how many PyTorch Geometric draws, in a process of its own: its memory is not ours."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_drawn_by_pyg, num_users, num_items).result()
+
+
+def _drawn_by_pyg(num_users: int, num_items: int) -> float:
+    from pyg_neighbours import neighbours_per_second
+
+    return neighbours_per_second(made_up(num_users, num_items), NUM_NEIGHBOURS)
+
+
 def epoch_of(num_users: int) -> Callable[[Arrays], Callable[[], dict[str, float]]]:
     """Return the measurement of an epoch over so many users."""
 
@@ -89,6 +107,7 @@ def epoch_of(num_users: int) -> Callable[[Arrays], Callable[[], dict[str, float]
             "neighbours_per_second": draws_per_second(edges, None),
             "weighted_per_second": draws_per_second(edges, edges.cumulative),
             "loop_per_second": loop_per_second(edges),
+            "pyg_per_second": pyg_per_second(num_users // int(arrays["divisor"]), int(arrays["num_items"])),
         }
         CommunityRecommender(**SETTINGS).fit(data[:50])  # what is compiled or imported late
         model = CommunityRecommender(**SETTINGS)
@@ -117,6 +136,6 @@ if __name__ == "__main__":
         make=shape_of_graph,
         load=lambda arrays: arrays,
         costs=COLUMNS,
-        packages=("torch", "numba"),
+        packages=("torch", "numba", "torch-geometric"),
         repeats=1,
     )

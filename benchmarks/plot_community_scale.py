@@ -48,7 +48,8 @@ def main() -> None:
         f"{100 * float(np.abs(seconds / edges / rate - 1).max()):.0f} %. One core draws "
         f"{largest['neighbours_per_second'] / 1e6:.1f} million neighbours per second, "
         f"{largest['weighted_per_second'] / 1e6:.1f} million by weight, a loop over nodes in NumPy "
-        f"{largest['loop_per_second'] / 1e6:.2f} million (commit {(record['commit'] or 'unknown')[:10]}{mark}; "
+        f"{largest['loop_per_second'] / 1e6:.2f} million, PyTorch Geometric without compiled packages "
+        f"{largest['pyg_per_second'] / 1e6:.2f} million (commit {(record['commit'] or 'unknown')[:10]}{mark}; "
         "`python benchmarks/bench_community_scale.py`)."
     )
     print(text, f"wrote {folder / 'community-scale.svg'}", sep="\n\n")

@@ -7,10 +7,12 @@ import pytest
 
 from gossamer.data.interactions import HeldOut
 from gossamer.datasets.planted_communities import load_planted_communities
+from gossamer.metrics.pairs import calibration_curve, precision_recall_curve, sample_pairs
 from gossamer.models.community import CommunityRecommender
 from gossamer.models.linear import Popularity
 from gossamer.report.communities import communities_section
 from gossamer.runner.community_findings import community_metrics, find_communities
+from gossamer.runner.pair_judging import NUM_NEGATIVES, SEED, pair_scores
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +47,14 @@ def test_the_page_shows_what_was_found(planted: HeldOut, model: CommunityRecomme
     assert [type(block).__name__ for block in section.blocks] == ["KeyNumbers", "Figure", "Table", "Figure"]
     assert find_communities(Popularity().fit(planted.history), planted) == {}
     assert find_communities(model, None) == {}
+
+
+def test_curves_of_new_items_have_the_negatives_of_the_metrics(planted: HeldOut, model: CommunityRecommender) -> None:
+    is_new = planted.history.indices >= 30
+    target = planted.history.keep(is_new)
+    held_out = HeldOut(planted.history.keep(~is_new), target)
+    pairs = sample_pairs(held_out, NUM_NEGATIVES, among_new=True, random_state=SEED)
+    scores = pair_scores(model, pairs.data, held_out.history)
+    found = find_communities(model, held_out)
+    assert found["precision recall"] == precision_recall_curve(scores, pairs.is_target)
+    assert found["calibration"] == calibration_curve(scores, pairs.is_target)

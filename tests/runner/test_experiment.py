@@ -28,6 +28,17 @@ def test_searches_of_one_experiment_have_equal_budgets(path: Path) -> None:
     assert not peers or max(ours) <= max(peers)
 
 
+@pytest.mark.parametrize("path", sorted((SHIPPED / "community").glob("*.toml")), ids=lambda path: path.stem)
+def test_methods_of_communities_have_the_names_that_their_records_are_searched_by(path: Path) -> None:
+    """A variant has the method's name before a comma."""
+    names = {"bihgnn", "graphsage", "bi-gnn", "diffpool-s", "o-gnn", "lightgcn", "mf", "als", "ease", "popularity"}
+    methods = [row.method for row in read_experiment(path).rows]
+    assert {method.partition(",")[0] for method in methods} <= names
+    assert len(set(methods)) == len(methods)
+    if path.stem == "bihgnn-ml1m":
+        assert names <= set(methods)
+
+
 def test_a_file_becomes_an_experiment(tiny_file: Path) -> None:
     experiment = read_experiment(tiny_file)
     assert experiment.metrics == ("recall@2", "ndcg@5")

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.datasets.planted_communities import true_communities
 from gossamer.metrics.pairs import calibration_curve, precision_recall_curve, sample_pairs
-from gossamer.runner.pair_judging import NUM_NEGATIVES, SEED, pair_scores
+from gossamer.runner.pair_judging import NUM_NEGATIVES, SEED, is_cold_start, pair_scores
 
 COMMUNITY_METRICS = ("ami", "communities", "communities_in_effect", "communities_per_user")
 NUM_SHOWN = 12  # communities in a table
@@ -49,7 +49,8 @@ def find_communities(estimator: Any, held_out: Any) -> dict[str, Any]:
             "rows": _named_rows(estimator.communities(5)[:NUM_SHOWN], held_out.history),
         }
     if held_out.target.nnz:
-        pairs = sample_pairs(held_out, NUM_NEGATIVES, random_state=SEED)
+        # The same pairs as those of the metrics, or the curve would belong to other numbers.
+        pairs = sample_pairs(held_out, NUM_NEGATIVES, among_new=is_cold_start(held_out), random_state=SEED)
         scores = pair_scores(estimator, pairs.data, held_out.history)
         found["precision recall"] = precision_recall_curve(scores, pairs.is_target)
         found["calibration"] = calibration_curve(scores, pairs.is_target)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tiny_community import two_tastes
 
+from gossamer.data.interactions import Interactions
+from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.community.batch import BatchMaker, CommunityBatches, Drawing, prefetched
 from gossamer.models.community.encoder import no_codes
 from gossamer.models.community.graph import BipartiteGraph
@@ -46,6 +50,43 @@ def test_histories_and_targets_divide_what_users_have(by_time: bool, num_neighbo
                 before = [when[item] for owner, item in known if owner == place]
                 after = [when[item] for owner, item in targets if owner == place]
                 assert max(before, default=-1) < min(after)
+
+
+def test_weights_are_left_out_only_where_neighbours_were_drawn_by_them() -> None:
+    graph = BipartiteGraph.from_interactions(DATA, weighted=True, item_edges=3)
+
+    def history(num_neighbours: int | None):
+        made = maker(num_neighbours=num_neighbours)
+        made.graph = graph
+        return made.make(ROWS, 0).history
+
+    whole, nobody_above, sampled = history(None), history(100), history(1)
+    assert len(set(whole.weights.tolist())) > 1
+    torch.testing.assert_close(nobody_above.weights, whole.weights)
+    assert sampled.weights is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"by_time": False}, {"loss": "logistic", "negatives": "popularity", "num_negatives": 2}]
+)
+def test_a_batch_costs_what_is_in_it_not_what_is_in_the_graph(changes: dict[str, Any]) -> None:
+    num_users = num_items = 200_000
+    own = np.arange(num_users)
+    data = Interactions.from_pairs(
+        np.concatenate([own, own]),
+        np.concatenate([own, (own + 1) % num_items]),
+        time=np.arange(2 * num_users),
+        user_ids=Vocabulary.numbered(num_users),
+        item_ids=Vocabulary.numbered(num_items),
+    )
+    graph = BipartiteGraph.from_interactions(data, item_edges=0)
+    batch_maker = BatchMaker(graph, no_codes(num_users), no_codes(num_items), replace(DRAWING, **changes))
+    batch_maker.make(ROWS, 0)  # kernels are compiled
+    tracemalloc.start()
+    batch_maker.make(ROWS, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < num_users / 4, "bytes: even a mask of all users is longer"
 
 
 def test_users_of_the_batch_are_not_in_anybodys_audience() -> None:

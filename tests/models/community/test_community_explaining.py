@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
-from tiny_community import fitted
+from tiny_community import fitted, two_tastes
+
+from gossamer.data.vocabulary import Vocabulary
 
 
 def test_communities_are_the_two_tastes() -> None:
@@ -27,6 +32,28 @@ def test_parts_of_a_score_add_up(settings: dict) -> None:
     speakers = tables["items of the history that speak loudest for the first"]
     assert 1 <= len(speakers) <= 3
     assert abs(speakers[0]["adds"]) >= abs(speakers[-1]["adds"])
+
+
+def test_what_is_explained_is_what_is_recommended_whoever_asks() -> None:
+    model, data = fitted(), two_tastes()
+    for row in (3, 4, 11):
+        tables = model.explain(4, user=f"u{row}")
+        items = model.recommend(data[row : row + 1], 4).items[0]
+        assert [line["item"] for line in tables["recommended"]] == [model.items_[int(item)] for item in items]
+        by_history = model.explain(4, history=data[row : row + 1])
+        assert by_history.keys() == tables.keys()
+        for name in tables:
+            pd.testing.assert_frame_equal(pd.DataFrame(by_history[name]), pd.DataFrame(tables[name]), atol=1e-5)
+
+
+def test_a_user_of_a_history_need_not_be_known() -> None:
+    model, data = fitted(), two_tastes()
+    new = replace(data[:3], users=Vocabulary(["ann", "bob", "cid"]))
+    assert model.explain(2, user="bob", history=new) == model.explain(2, history=data[1:2])
+    with pytest.raises(ValueError, match="user must be named where history has several, got None for 3 users"):
+        model.explain(2, history=new)
+    with pytest.raises(ValueError, match="user"):
+        model.explain(2, user="u0", history=new)
 
 
 def test_methods_without_communities_say_so() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 import logging
 
 import numpy as np
@@ -70,6 +72,18 @@ def test_what_cannot_be_is_named() -> None:
     reader = FeatureReader.learn("user_features", TABLE, {"age": "numeric"})
     with pytest.raises(ValueError, match="column 'age' must hold numbers, as in training, got String"):
         reader.read(pl.DataFrame({"age": ["old"]}), 1)
+
+
+@pytest.mark.parametrize("kinds", [None, {"born": "categorical"}])
+def test_a_column_that_no_artifact_can_keep_is_refused_before_training(kinds: dict[str, str] | None) -> None:
+    born = [datetime.date(1990, 1, 1), datetime.date(2000, 1, 1)] * 4
+    with pytest.raises(ValueError, match=r"column 'born' must hold texts, booleans or numbers, got Date; turn it into"):
+        FeatureReader.learn("user_features", pl.DataFrame({"born": born}), kinds)
+    with pytest.raises(ValueError, match=r"column 'days' must hold texts, booleans or numbers, got Date"):
+        FeatureReader.learn("user_features", pl.DataFrame({"days": [born[:2], born[:1]]}), None)
+    years = pl.DataFrame({"born": born}).with_columns(pl.col("born").dt.year(), is_old=pl.col("born") == born[0])
+    reader = FeatureReader.learn("user_features", years, None)
+    assert FeatureReader.from_json(json.loads(json.dumps(reader.as_json()))).columns == reader.columns
 
 
 def test_a_reader_survives_an_artifact() -> None:

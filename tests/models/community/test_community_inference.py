@@ -17,7 +17,11 @@ def test_blocks_of_items_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     graph = BipartiteGraph.from_interactions(data, item_edges=3)
     items = CodeTable.of(model.item_reader_.read(data.item_features, data.num_items))
     monkeypatch.setattr(inference, "EDGES_AT_ONCE", 7)
+    calls = []
+    hook = model.network_.user_encoder.register_forward_hook(lambda *_: calls.append(1))
     vectors, bias = embed_items(model.network_, items, model.training_users_.codes, graph, data.num_items)
+    hook.remove()
+    assert len(calls) == 1, "users are the same in every block"
     torch.testing.assert_close(vectors, model.item_vectors_)
     torch.testing.assert_close(bias, model.item_bias_)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gossamer.models.community import network as network_module
 from gossamer.models.community.encoder import no_codes
 from gossamer.models.community.neighbourhood import Neighbours
 from gossamer.models.community.network import PARTS, CommunityNetwork, Widths
@@ -39,6 +40,20 @@ def test_all_methods_score_and_have_gradients_everywhere_they_should(method: str
         assert model.space.grad is not None
         assert model.space.grad.isfinite().all()
         assert model.space.grad.abs().sum() > 0
+
+
+def test_scores_of_a_hidden_layer_do_not_depend_on_how_many_users_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = network()
+    vectors, items = torch.randn(5, 6, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
+    bias = torch.zeros(4, dtype=torch.float64)
+    at_once = model.score_all(vectors, items, bias)
+    assert model.score_all(vectors[:0], items, bias).shape == (0, 4)
+    calls = []
+    plain = torch.relu
+    monkeypatch.setattr(torch, "relu", lambda given: (calls.append(len(given)), plain(given))[1])
+    monkeypatch.setattr(network_module, "NUMBERS_AT_ONCE", 2 * 4 * 4)  # two users with four items and four numbers
+    torch.testing.assert_close(model.score_all(vectors, items, bias), at_once)
+    assert calls == [2, 2, 1]
 
 
 def test_what_is_the_users_own_is_orthogonal_to_all_communities() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -53,6 +55,15 @@ def test_features_tell_whom_a_new_item_is_for() -> None:
     assert (np.where(is_own, scores, np.inf).min(1) > np.where(is_own, -np.inf, scores).max(1)).mean() > 0.95
 
 
+def test_a_history_without_features_leaves_those_of_the_pairs() -> None:
+    model, data = fitted(), two_tastes()
+    asked = data[::-1]
+    bare = replace(data, user_features=None)
+    np.testing.assert_allclose(model.predict(asked, bare), model.predict(asked, data))
+    unknown = model.predict(replace(asked, user_features=None), bare)
+    assert np.abs(model.predict(asked, data) - unknown).max() > 1e-3, "features matter here"
+
+
 def test_probabilities_are_about_right_where_they_were_calibrated() -> None:
     model, data = fitted(), two_tastes()
     is_target = np.zeros(data.nnz, dtype=bool)
@@ -62,6 +73,16 @@ def test_probabilities_are_about_right_where_they_were_calibrated() -> None:
     assert slope > 0
     assert np.isfinite(intercept)
     assert 0 < threshold < 1
+
+
+def test_users_who_have_everything_leave_nothing_to_calibrate_on(caplog: pytest.LogCaptureFixture) -> None:
+    users, items = np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
+    data = Interactions.from_pairs(users, items)
+    model = CommunityRecommender(**SETTINGS | {"epochs": 1}).fit(data)
+    assert "calibration must have items that users lack, got none" in caplog.text
+    assert model.calibration_ == (1.0, pytest.approx(-np.log(10)), 0.5)
+    probs = model.predict(data)
+    assert ((probs > 0) & (probs < 1)).all()
 
 
 def test_an_epoch_is_judged_by_few_users_from_all_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,7 @@ def rows_of(draws: np.ndarray) -> list[list[int]]:
 def test_only_allowed_neighbours_are_drawn(seed: int, count: int, use_weights: bool, hide: int) -> None:
     rows = np.array([3, 0, 2, 1, 3])
     forbidden = np.array([10, -1, 4, 3, -1])
-    excluded = np.zeros(200, dtype=bool)
-    excluded[hide] = True
+    excluded = np.array([hide])
     cumulative = running_sums(INDPTR, np.ones(len(INDICES))) if use_weights else None
     drawn = sample_neighbours(
         INDPTR, INDICES, rows, count, seed=seed, cumulative=cumulative, forbidden=forbidden, excluded=excluded
@@ -35,6 +34,14 @@ def test_only_allowed_neighbours_are_drawn(seed: int, count: int, use_weights: b
             assert len(found) == (count if allowed else 0)
         else:
             assert len(found) == len(set(found)) == min(count, len(allowed))
+
+
+def test_many_are_excluded_and_must_be_in_order() -> None:
+    excluded = np.arange(0, 190)
+    drawn = sample_neighbours(INDPTR, INDICES, np.array([3, 2]), 8, seed=0, excluded=excluded)
+    assert [sorted(row) for row in rows_of(drawn)] == [[190, 192, 194, 196, 198], []]
+    with pytest.raises(ValueError, match="excluded must be in ascending order, got"):
+        sample_neighbours(INDPTR, INDICES, np.array([3]), 8, seed=0, excluded=excluded[::-1])
 
 
 @pytest.mark.parametrize("row", [2, 3])
@@ -78,17 +85,17 @@ def test_running_sums_restart_in_every_row_and_refuse_negative_weights() -> None
 @given(seed=st.integers(0, 2**40), by_popularity=st.booleans())
 def test_negatives_are_never_positives(seed: int, by_popularity: bool) -> None:
     rows = np.array([0, 1, 2, 3, 3])
-    popularity = np.arange(200.0) if by_popularity else None
-    drawn = sample_negatives(INDPTR, INDICES, rows, 10, 200, seed=seed, popularity=popularity)
+    cumulative = np.cumsum(np.arange(200.0)) if by_popularity else None
+    drawn = sample_negatives(INDPTR, INDICES, rows, 10, 200, seed=seed, cumulative=cumulative)
     assert ((drawn >= 0) & (drawn < 200)).all()
     for row, negatives in zip(rows, drawn, strict=True):
         assert not set(negatives.tolist()) & set(INDICES[INDPTR[row] : INDPTR[row + 1]].tolist())
 
 
 def test_negatives_follow_popularity() -> None:
-    popularity = np.array([0.0, 5.0, 3.0, 2.0])
+    cumulative = np.cumsum([0.0, 5.0, 3.0, 2.0])
     indptr, indices = np.array([0, 1]), np.array([1])
-    drawn = sample_negatives(indptr, indices, np.zeros(2_000, np.int64), 10, 4, seed=0, popularity=popularity)
+    drawn = sample_negatives(indptr, indices, np.zeros(2_000, np.int64), 10, 4, seed=0, cumulative=cumulative)
     np.testing.assert_allclose(np.bincount(drawn.ravel(), minlength=4) / drawn.size, [0, 0, 0.6, 0.4], atol=0.02)
 
 

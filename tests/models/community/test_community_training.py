@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_community import SETTINGS, two_tastes
+from tiny_community import SETTINGS, fitted, two_tastes
 
 from gossamer.models.community import CommunityRecommender, training
+from gossamer.models.community.batch import BatchMaker
+from gossamer.models.community.encoder import CodeTable
+from gossamer.models.community.graph import BipartiteGraph
+from gossamer.models.community.neighbourhood import history_neighbours
+from gossamer.models.community.network import CommunityNetwork
+from gossamer.models.community.objective import Training
 
 
 def test_an_interrupted_run_ends_with_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +49,20 @@ def test_communities_start_where_users_are_and_only_where_asked(monkeypatch: pyt
     CommunityRecommender(**SETTINGS | {"epochs": 2, "community_start": "orthonormal"}).fit(two_tastes())
     CommunityRecommender(**SETTINGS | {"epochs": 2, "method": "graphsage"}).fit(two_tastes())
     assert len(calls) == 1
+
+
+def test_communities_start_from_histories_as_they_are_met_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, model = two_tastes(), fitted()
+    seen = []
+    plain = CommunityNetwork.full_users
+    monkeypatch.setattr(CommunityNetwork, "full_users", lambda *given: (seen.append(given[-1]), plain(*given))[1])
+    graph = BipartiteGraph.from_interactions(data, item_edges=3)
+    items = CodeTable.of(model.item_reader_.read(data.item_features, data.num_items))
+    maker = BatchMaker(graph, model.training_users_.codes, items, model._drawing())
+    training.start_communities(Training(copy.deepcopy(model.network_), "softmax", 0.1), maker, 0)
+    expected = history_neighbours(data, None, model.recent_half_life)
+    assert seen[0].indices.tolist() == expected.indices.tolist()
+    torch.testing.assert_close(seen[0].recent, expected.recent)
 
 
 def test_many_items_are_trained_by_row_sparse_gradients(monkeypatch: pytest.MonkeyPatch) -> None:

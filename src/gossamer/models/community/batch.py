@@ -77,13 +77,16 @@ class CommunityBatch:
 
 
 class BatchMaker:
-    """Draws batches from a graph and the feature codes of its nodes."""
+    """Draws batches from a graph and the feature codes of its nodes.
+
+    A batch costs what is in it: nothing here is as long as all users or all items, or an epoch would cost their square.
+    """
 
     def __init__(self, graph: BipartiteGraph, users: CodeTable, items: CodeTable, drawing: Drawing) -> None:
         self.graph, self.users, self.items, self.drawing = graph, users, items, drawing
         self.active = np.flatnonzero(graph.user_items.degrees > 0)
         degrees = graph.item_users.degrees.astype(np.float64)
-        self.popularity = degrees**0.75 if drawing.negatives == "popularity" else None
+        self.popularity = np.cumsum(degrees**0.75) if drawing.negatives == "popularity" else None
 
     def make(self, numbers: Int[np.ndarray, " B"], seed: int) -> CommunityBatch:
         """Return the batch of the users with these numbers among those who have anything."""
@@ -95,9 +98,8 @@ class BatchMaker:
         target_rows, target_items = row_of_edge[~known], items[~known]
         chosen = self._compared(rows, row_of_edge, items, target_rows, target_items, seed)
         item_ids = chosen.pop("ids")
-        hidden = np.zeros(self.graph.num_users, dtype=bool)
-        hidden[rows] = True  # the target edge must not be seen from the item's side either
-        history_ids, history = _numbered(history, self.graph.num_items)
+        hidden = np.sort(rows)  # the target edge must not be seen from the item's side either
+        history_ids, history = history.numbered()
         return CommunityBatch(
             users=torch.from_numpy(rows),
             user_codes=self.users.take(torch.from_numpy(rows)),
@@ -136,7 +138,9 @@ class BatchMaker:
         counts = np.bincount(row_of_edge[known], minlength=len(rows))
         offsets = np.concatenate([[0], np.cumsum(counts)])
         kept = places[known]
-        if drawing.num_neighbours is not None and (counts > drawing.num_neighbours).any():
+        is_sampled = drawing.num_neighbours is not None and bool((counts > drawing.num_neighbours).any())
+        if is_sampled:
+            assert drawing.num_neighbours is not None
             sampled = Edges(offsets, np.arange(len(kept), dtype=np.int32), _taken(edges.weights, kept))
             drawn = sample_neighbours(
                 offsets,
@@ -149,12 +153,13 @@ class BatchMaker:
             is_there = drawn >= 0
             offsets = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
             kept = kept[drawn[is_there]]
-        weights = _taken(edges.weights, kept) if drawing.num_neighbours is None else None
+        # Draws in proportion to weights have them already; a whole history has not.
+        weights = None if is_sampled else _taken(edges.weights, kept)
         recent = None
         if drawing.recent_half_life is not None and self.graph.time_order is not None:
             ranks = self.graph.time_order[kept]
             # In order of time the known ones came first; of a random division the hidden ones count as later, too.
-            lengths = counts if drawing.by_time else edges.degrees[rows]
+            lengths = counts if drawing.by_time else edges.indptr[rows + 1] - edges.indptr[rows]
             recent = recent_weights(ranks, np.repeat(lengths, np.diff(offsets)), drawing.recent_half_life)
         return of_arrays(offsets, edges.indices[kept], weights, recent)
 
@@ -178,7 +183,7 @@ class BatchMaker:
                 drawing.num_negatives,
                 num_items,
                 seed=derive_seed(seed, "negatives"),
-                popularity=self.popularity,
+                cumulative=self.popularity,
             )
             ids = np.unique(np.concatenate([target_items, negatives[negatives >= 0]]))
             columns = np.where(negatives >= 0, np.searchsorted(ids, negatives), -1)
@@ -189,14 +194,13 @@ class BatchMaker:
             generator = np.random.default_rng(derive_seed(seed, "candidates"))
             drawn = np.unique(generator.integers(num_items, size=drawing.num_candidates))
         ids = np.union1d(drawn, target_items)
-        place = np.full(num_items, -1, dtype=np.int64)
-        place[drawn] = np.arange(len(drawn))
-        is_masked = place[items] >= 0
+        place = np.minimum(np.searchsorted(drawn, items), len(drawn) - 1)
+        is_masked = drawn[place] == items
         return {
             "ids": ids,
             "candidates": torch.from_numpy(np.searchsorted(ids, drawn)),
             "masked_rows": torch.from_numpy(row_of_edge[is_masked]),
-            "masked_places": torch.from_numpy(place[items][is_masked]),
+            "masked_places": torch.from_numpy(place[is_masked]),
             "log_share": float(np.log(num_items / len(drawn))),
         }
 
@@ -206,8 +210,8 @@ class BatchMaker:
             self.graph.item_users, item_ids, count, seed=derive_seed(seed, "audience"), excluded=hidden
         )
         alike = some_neighbours(self.graph.item_items, item_ids, count, seed=derive_seed(seed, "alike"))
-        users, audience = _numbered(audience, self.graph.num_users)
-        alike_ids, alike = _numbered(alike, self.graph.num_items)
+        users, audience = audience.numbered()
+        alike_ids, alike = alike.numbered()
         return {
             "audience": audience,
             "audience_codes": self.users.take(users),
@@ -275,14 +279,6 @@ def prefetched(made: Iterator[Any]) -> Iterator[Any]:
     finally:
         is_over.set()
         thread.join()
-
-
-def _numbered(neighbours: Neighbours, num_nodes: int) -> tuple[Int[Tensor, " n"], Neighbours]:
-    """Return the different neighbours, and the same neighbourhoods with these numbered from 0."""
-    different = np.unique(neighbours.indices.numpy())
-    places = np.zeros(num_nodes, dtype=np.int64)
-    places[different] = np.arange(len(different))
-    return torch.from_numpy(different), neighbours.renumbered(places)
 
 
 def _taken(values: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:

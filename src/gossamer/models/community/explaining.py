@@ -17,6 +17,7 @@ from gossamer.models.community.communities import effective_number
 from gossamer.models.community.inference import judged
 from gossamer.models.community.network import UserParts
 from gossamer.models.community.state import Known
+from gossamer.models.item_ranker import check_interactions
 
 if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
@@ -85,11 +86,24 @@ def model_tables(model: CommunityRecommender, n: int) -> dict[str, Any]:
     return tables
 
 
+def one_user(history: Interactions, user: Any = None) -> Interactions:
+    """Return the row of a user; unsaid, the only one."""
+    check_interactions("history", history)
+    if user is None:
+        if len(history) != 1:
+            raise ValueError(f"user must be named where history has several, got None for {len(history)} users")
+        return history
+    row = int(history.users.index_of([user], name="user")[0])
+    return history[row : row + 1]
+
+
 def user_tables(model: CommunityRecommender, known: Known, n: int) -> dict[str, Any]:
     """Return one user's communities, what each part adds to the best items, and who speaks for the first of them."""
     parts = model._embed(known)
     vectors = model._vectors(parts)
-    items, _ = model._rank(known.history, n, known.history.matrix())
+    with judged(model.network_):
+        scores = model.network_.score_all(vectors, model.item_vectors_, model.item_bias_)
+    items, _ = top_n(scores.numpy(), n, known.history.matrix())
     chosen = torch.from_numpy(items[0][items[0] >= 0].astype(np.int64))
     tables: dict[str, Any] = {"recommended": _shares(model, parts, vectors, chosen)}
     if "memberships" in parts:

@@ -155,7 +155,17 @@ def _learn_column(series: pl.Series, name: str, kind: str) -> Column:
         wanted = "lists to be multi" if kind == "multi" else "single values to be categorical"
         raise ValueError(f"column {name!r} must hold {wanted}, got {series.dtype}")
     flat = series.explode() if kind == "multi" else series
+    if not _is_storable(flat.dtype):
+        raise ValueError(
+            f"column {name!r} must hold texts, booleans or numbers, got {flat.dtype}; turn it into one of them "
+            "(a date into its year, for example), or name the columns to use without it"
+        )
     return Column(name, kind, values=tuple(flat.drop_nulls().unique().sort().to_list()))
+
+
+def _is_storable(dtype: pl.DataType) -> bool:
+    """Say whether an artifact can keep values of a type; a date, for example, is nothing that JSON knows."""
+    return dtype.is_integer() or dtype.is_float() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 
 
 def _read_number(series: pl.Series, column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

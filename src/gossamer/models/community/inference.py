@@ -47,17 +47,18 @@ def embed_items(
 ) -> tuple[Float[Tensor, "M D"], Float[Tensor, " M"]]:
     """Return e_i and b_i of all items, from all their neighbours in `graph`, a block of edges at a time."""
     neighbours = embed_neighbours(network, item_codes, num_known)
+    with judged(network):
+        users = network.user_encoder(user_codes)  # once: blocks are of items, and any user may be in any of them
     num_items = len(item_codes)
+    ids = _ids(num_items, num_known)
     vectors, biases = [torch.empty(0, neighbours.shape[1])], [torch.empty(0)]
     for rows in _blocks(graph, num_items):
         audience = _around(None if graph is None else graph.item_users, rows)
         alike = _around(None if graph is None else graph.item_items, rows)
         taken = torch.from_numpy(rows)
         with judged(network):
-            own = network.target_encoder(item_codes.take(taken), _ids(num_items, num_known)[taken])
-            found, bias = network.item_vectors(
-                own, _ids(num_items, num_known)[taken], audience, network.user_encoder(user_codes), alike, neighbours
-            )
+            own = network.target_encoder(item_codes.take(taken), ids[taken])
+            found, bias = network.item_vectors(own, ids[taken], audience, users, alike, neighbours)
         vectors.append(found)
         biases.append(bias)
     return torch.cat(vectors), torch.cat(biases)

@@ -32,9 +32,22 @@ def as_unit(bits: np.uint64) -> float:
 
 
 @numba.njit(cache=True, inline="always")
+def is_among(ordered: np.ndarray, begin: int, end: int, value: int) -> bool:
+    """Say whether a part of an array, which is in ascending order there, has a value."""
+    last = end
+    while begin < end:
+        middle = (begin + end) // 2
+        if ordered[middle] < value:
+            begin = middle + 1
+        else:
+            end = middle
+    return bool(begin < last and ordered[begin] == value)
+
+
+@numba.njit(cache=True, inline="always")
 def is_allowed(neighbour: int, forbidden: int, excluded: np.ndarray) -> bool:
-    """Say whether an edge may be used: not the row's target, and not to somebody who is excluded."""
-    return neighbour != forbidden and (len(excluded) == 0 or not excluded[neighbour])
+    """Say whether an edge may be used: not the row's target, and not to one of the excluded, who are in order."""
+    return neighbour != forbidden and not is_among(excluded, 0, len(excluded), neighbour)
 
 
 @numba.njit(cache=True)
@@ -165,14 +178,7 @@ def walk_weights(
 @numba.njit(cache=True, inline="always")
 def is_neighbour(indptr: np.ndarray, indices: np.ndarray, row: int, column: int) -> bool:
     """Say whether a sorted row has a column."""
-    begin, end = indptr[row], indptr[row + 1]
-    while begin < end:
-        middle = (begin + end) // 2
-        if indices[middle] < column:
-            begin = middle + 1
-        else:
-            end = middle
-    return bool(begin < indptr[row + 1] and indices[begin] == column)
+    return is_among(indices, indptr[row], indptr[row + 1], column)
 
 
 @numba.njit(cache=True, nogil=True)

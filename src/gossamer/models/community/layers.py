@@ -39,7 +39,8 @@ def segment_softmax(scores: Float[Tensor, " E"], neighbours: Neighbours) -> Floa
 class Aggregator(nn.Module):
     """One vector from a node's neighbours: mean, maximum of a hidden layer, or attention by the node itself.
 
-    The mean is multiplied by √(number of neighbours), at most √`MOST`: ten items that agree say more than one.
+    The mean is multiplied by √(number of neighbours), at most √`MOST`: ten items that agree say more than one. Weights
+    of edges count in the mean and in attention; the maximum is over all neighbours alike, whatever their weights.
     """
 
     MOST = 400

@@ -34,9 +34,12 @@ class Neighbours:
         """Return the node that each neighbour belongs to."""
         return torch.repeat_interleave(torch.arange(len(self)), self.offsets[1:] - self.offsets[:-1])
 
-    def renumbered(self, places: Int[np.ndarray, " nodes"]) -> Neighbours:
-        """Return the same with every neighbour j called places[j]."""
-        return Neighbours(self.offsets, torch.from_numpy(places)[self.indices], self.weights, self.recent)
+    def numbered(self) -> tuple[Int[Tensor, " n"], Neighbours]:
+        """Return the different neighbours, and the same neighbourhoods with these numbered from 0."""
+        different, places = np.unique(self.indices.numpy(), return_inverse=True)
+        return torch.from_numpy(different), Neighbours(
+            self.offsets, torch.from_numpy(places), self.weights, self.recent
+        )
 
 
 def of_arrays(
@@ -58,19 +61,28 @@ def _tensor(values: np.ndarray, dtype: type[np.generic]) -> Tensor:
     )  # containers are read-only, torch cannot be
 
 
-def all_neighbours(edges: Edges, rows: Int[np.ndarray, " B"]) -> Neighbours:
-    """Return every neighbour of the rows."""
+def all_neighbours(
+    edges: Edges,
+    rows: Int[np.ndarray, " B"],
+    *,
+    time_order: Int[np.ndarray, " Z"] | None = None,
+    half_life: float | None = None,
+) -> Neighbours:
+    """Return every neighbour of the rows; with ranks in time and a half-life, also how recent each is."""
     counts = edges.indptr[rows + 1] - edges.indptr[rows]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     places = np.repeat(edges.indptr[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
     weights = None if edges.weights is None else edges.weights[places]
-    return of_arrays(offsets, edges.indices[places], weights)
+    recent = None
+    if half_life is not None and time_order is not None:
+        recent = recent_weights(time_order[places], np.repeat(counts, counts), half_life)
+    return of_arrays(offsets, edges.indices[places], weights, recent)
 
 
 def some_neighbours(
-    edges: Edges, rows: Int[np.ndarray, " B"], count: int, *, seed: int, excluded: np.ndarray | None = None
+    edges: Edges, rows: Int[np.ndarray, " B"], count: int, *, seed: int, excluded: Int[np.ndarray, " X"] | None = None
 ) -> Neighbours:
-    """Return at most `count` neighbours of the rows, by weight where edges have weights, without the excluded."""
+    """Return at most `count` neighbours of the rows, by weight where edges have weights, without the excluded ones."""
     drawn = sample_neighbours(
         edges.indptr, edges.indices, rows, count, seed=seed, cumulative=edges.cumulative, excluded=excluded
     )

@@ -30,6 +30,7 @@ PARTS = {
     "o-gnn": ("community",),
     "features": ("full",),  # no graph at all: what popularity and features say
 }
+NUMBERS_AT_ONCE = 1 << 18  # of a hidden layer over pairs of users and items: a megabyte stays in the cache
 DISTANCES = ("cosine", "network")
 COMMUNITY_PARTS = ("mixture", "projection", "both")
 
@@ -195,10 +196,14 @@ class CommunityNetwork(nn.Module):
         """Return the score of every user with every item."""
         scores = vectors @ items.T + bias
         if self.widths.hidden_dim:
-            users, hidden = self.user_hidden(vectors), self.item_hidden(items)
-            rows = [torch.relu(user + hidden) @ self.hidden_score.weight[0] for user in users]
-            scores = scores + torch.stack(rows) if rows else scores
+            scores = scores + self._hidden_scores(self.user_hidden(vectors), self.item_hidden(items))
         return scores
+
+    def _hidden_scores(self, users: Float[Tensor, "B H"], items: Float[Tensor, "C H"]) -> Float[Tensor, "B C"]:
+        """Return v·relu(U_u + V_i) of every user with every item, as many users at once as keep B C H numbers few."""
+        size = max(1, NUMBERS_AT_ONCE // max(1, items.numel()))
+        weight = self.hidden_score.weight[0]
+        return torch.cat([torch.relu(some[:, None] + items) @ weight for some in torch.split(users, size)])
 
     def score_pairs(
         self,

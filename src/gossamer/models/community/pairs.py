@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +23,8 @@ from gossamer.models.item_ranker import check_interactions
 
 if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
+
+logger = logging.getLogger(__name__)
 
 MOST_COMPARED = 4_096  # items that stand for the catalogue
 MOST_CALIBRATED = 2_000  # users
@@ -64,7 +68,10 @@ def _known_as(model: CommunityRecommender, data: Interactions, history: Interact
     if (rows < 0).any():
         stranger = data.users[int(np.argmin(rows))]
         raise ValueError(f"history must have all users of data, got none for {stranger!r}; give an empty row")
-    return model._known(history[rows])
+    seen = history[rows]
+    if seen.user_features is None:
+        seen = replace(seen, user_features=data.user_features)
+    return model._known(seen)
 
 
 def _items_of(model: CommunityRecommender, data: Interactions) -> tuple[Tensor, Tensor, Tensor]:
@@ -128,7 +135,8 @@ def calibrate(
     """Return slope, intercept and the threshold with the best F1, on validation targets and as many negatives each.
 
     Without validation data, a tenth of every training history stands for the targets: optimistic, but of the right
-    kind. The threshold is on probabilities.
+    kind. The threshold is on probabilities. Where users have everything there is nothing to calibrate on, and the
+    score is taken at its word: log odds against one item drawn at random, of which there are `num_negatives`.
     """
     held_out = _latest_tenth(data) if validation is None else validation
     rows = np.flatnonzero(held_out.target.user_counts > 0)
@@ -137,6 +145,9 @@ def calibrate(
     held_out = HeldOut(held_out.history[rows], held_out.target[rows])
     is_cold = are_targets_new(model, held_out)
     pairs = sample_pairs(held_out, model.num_negatives, among_new=is_cold, random_state=0)
+    if pairs.is_target.all():
+        logger.warning("calibration must have items that users lack, got none: probabilities are the scores' own")
+        return 1.0, -float(np.log(model.num_negatives)), 0.5
     scores = model.score_pairs(pairs.data, held_out.history)
     slope, intercept = fit_platt(scores, pairs.is_target)
     probs = 1 / (1 + np.exp(-(slope * scores + intercept)))

@@ -25,7 +25,7 @@ from gossamer.models.community.artifact import restore_state, state_arrays
 from gossamer.models.community.batch import BatchMaker, CommunityBatches, Drawing
 from gossamer.models.community.choosing import count_communities, find_groups
 from gossamer.models.community.encoder import CodeTable
-from gossamer.models.community.explaining import community_tables, model_tables, raised_items, user_tables
+from gossamer.models.community.explaining import community_tables, model_tables, one_user, raised_items, user_tables
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.graph import BipartiteGraph, edge_weights
 from gossamer.models.community.inference import embed_items, embed_neighbours, embed_users, judged
@@ -339,10 +339,15 @@ class CommunityRecommender(ItemRanker):
         self._check_has_communities()
         return raised_items(self)
 
-    def explain(self, n: int = 10, *, user: Any = None) -> dict[str, Any]:
-        """Return tables on the model or, for a user of the training data, on what is recommended and why."""
+    def explain(self, n: int = 10, *, user: Any = None, history: Interactions | None = None) -> dict[str, Any]:
+        """Return tables on the model or, for one user, on what is recommended and why.
+
+        A user is one of the training data or, with a `history`, one of that, which may be left unsaid if it is alone.
+        """
         check_is_fitted(self, "items_")
         check_int("n", n, at_least=1)
+        if history is not None:
+            return user_tables(self, self._known(one_user(history, user)), n)
         if user is None:
             return model_tables(self, n)
         row = int(self.training_users_.users.index_of([user], name="user")[0])

@@ -10,7 +10,6 @@ from gossamer.models.community.kernels import divide_rows as divide_rows_into
 from gossamer.models.community.kernels import draw_negatives, uniform_neighbours, weighted_neighbours
 
 NOTHING = np.empty(0, dtype=np.int64)
-NOBODY = np.empty(0, dtype=bool)
 NO_WEIGHTS = np.empty(0, dtype=np.float64)
 
 
@@ -23,13 +22,14 @@ def sample_neighbours(
     seed: int,
     cumulative: Float64[np.ndarray, " Z"] | None = None,
     forbidden: Int[np.ndarray, " B"] | None = None,
-    excluded: Bool[np.ndarray, " M"] | None = None,
+    excluded: Int[np.ndarray, " X"] | None = None,
 ) -> Int32[np.ndarray, "B count"]:
     """Return `count` neighbours of every row, -1 where there are no more.
 
     Without weights they are different ones, all equally likely. With `cumulative`, the running sums of weights within
     each row, they are drawn with replacement, so that their mean is an unbiased estimate of the weighted mean.
-    `forbidden[b]` is the one neighbour that row b must not see (its target), `excluded` marks neighbours nobody sees.
+    `forbidden[b]` is the one neighbour that row b must not see (its target), `excluded` are neighbours nobody sees, in
+    ascending order.
 
     >>> indptr, indices = np.array([0, 3]), np.array([4, 7, 9])
     >>> np.sort(sample_neighbours(indptr, indices, np.array([0]), 4, seed=0, forbidden=np.array([7]))).tolist()
@@ -38,7 +38,9 @@ def sample_neighbours(
     check_int("count", count, at_least=1)
     chosen = np.empty((len(rows), count), dtype=np.int32)
     target = NOTHING if forbidden is None else np.asarray(forbidden, dtype=np.int64)
-    hidden = NOBODY if excluded is None else excluded
+    hidden = NOTHING if excluded is None else np.asarray(excluded, dtype=np.int64)
+    if (np.diff(hidden) < 0).any():
+        raise ValueError(f"excluded must be in ascending order, got {hidden[:5]} …")
     if cumulative is None:
         uniform_neighbours(indptr, indices, rows, target, hidden, count, np.uint64(seed), chosen)
     else:
@@ -68,17 +70,17 @@ def sample_negatives(
     num_items: int,
     *,
     seed: int,
-    popularity: np.ndarray | None = None,
+    cumulative: Float64[np.ndarray, " M"] | None = None,
 ) -> Int32[np.ndarray, "B count"]:
-    """Return `count` items of every row that it does not have, uniform or in proportion to `popularity`.
+    """Return `count` items of every row that it does not have, uniform or by `cumulative`, running sums of popularity.
 
     Rows of `indices` must be sorted. A row that has everything gets -1.
     """
     check_int("count", count, at_least=1)
     check_int("num_items", num_items, at_least=1)
-    cumulative = NO_WEIGHTS if popularity is None else np.cumsum(popularity, dtype=np.float64)
+    popularity = NO_WEIGHTS if cumulative is None else cumulative
     chosen = np.empty((len(rows), count), dtype=np.int32)
-    draw_negatives(indptr, indices, rows, cumulative, num_items, count, np.uint64(seed), chosen)
+    draw_negatives(indptr, indices, rows, popularity, num_items, count, np.uint64(seed), chosen)
     return chosen
 
 

@@ -54,7 +54,8 @@ def start_communities(training: Training, maker: BatchMaker, seed: int) -> None:
     rows = maker.active
     if len(rows) > MOST_FOR_START:
         rows = np.sort(generator.choice(rows, MOST_FOR_START, replace=False))
-    history = all_neighbours(maker.graph.user_items, rows)
+    graph, half_life = maker.graph, maker.drawing.recent_half_life
+    history = all_neighbours(graph.user_items, rows, time_order=graph.time_order, half_life=half_life)
     neighbours = embed_neighbours(network, maker.items, len(maker.items))
     with judged(network):
         full = network.full_users(maker.users.take(torch.from_numpy(rows)), neighbours, history)
