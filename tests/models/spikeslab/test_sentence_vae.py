@@ -145,19 +145,61 @@ def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
         SentenceVAE(**SMALL).fit(parts.train, encoder=nn.Identity())
 
 
-@pytest.mark.slow
-def test_the_dial_is_met_and_gates_know_the_kinds_of_a_grammar():
-    """Three kinds of sentences with words of their own: codes are as sparse as asked, and kinds shut other gates."""
+def test_spikes_are_the_papers_or_thinner_where_the_dial_needs_it(parts, tmp_path, caplog):
+    wide = SMALL | {"latent_dim": 32, "epochs": 1}
+    with caplog.at_level(logging.WARNING):
+        by_default = SentenceVAE(**wide, sparsity=0.6).fit(parts.train)
+        thinner = SentenceVAE(**wide, sparsity=0.8).fit(parts.train)
+    assert (by_default.spike_scale_, SentenceVAE(**SMALL).fit(parts.train).spike_scale_) == (0.05, 0.05)
+    assert thinner.spike_scale is None
+    assert thinner.spike_scale_ < 0.01
+    assert "is above the Average Hoyer" not in caplog.text
+    thinner.network_.codes.spike_scale = 0.007  # as if another rule had chosen it
+    thinner.save(tmp_path / "model")
+    assert SentenceVAE.load(tmp_path / "model").spike_scale_ == 0.007
+    with caplog.at_level(logging.WARNING):
+        SentenceVAE(**wide, sparsity=0.8, spike_scale=0.05).fit(parts.train)
+    assert "sparsity 0.80 is above the Average Hoyer of about 0.68 that 32 dimensions with slabs" in caplog.text
+    with pytest.raises(AttributeError, match="prior must be 'spike_slab' or 'mat' for spikes with a scale, got 'vsc'"):
+        _ = SentenceVAE(**SMALL, prior="vsc").fit(parts.train).spike_scale_
+
+
+def test_a_missed_sparsity_is_said_without_validation_data_too(parts, caplog):
+    with caplog.at_level(logging.WARNING):
+        SentenceVAE(sparsity=0.95, **SMALL).fit(parts.train)
+    assert "reached on the last batches, with alpha" in caplog.text
+
+
+def grammar(num_sentences):
+    """Three kinds of sentences with words of their own."""
     rng = np.random.default_rng(0)
     kinds = {
         "animals": ("the {} {} in the {}", ["cat", "dog", "fox"], ["sat", "ran", "slept"], ["hall", "wood", "barn"]),
         "orders": ("{} cups of {} {}", ["two", "three", "four"], ["tea", "coffee", "milk"], ["please", "now"]),
         "weather": ("{} will be {} with {}", ["today", "tomorrow"], ["cold", "warm", "grey"], ["rain", "sun"]),
     }
-    labels = [list(kinds)[number % 3] for number in range(700)]
+    labels = [list(kinds)[number % 3] for number in range(num_sentences)]
     texts = [kinds[kind][0].format(*map(rng.choice, kinds[kind][1:])) for kind in labels]
-    data = build_sentences(texts, labels=labels)
-    settings = {"latent_dim": 12, "embedding_dim": 24, "hidden_dim": 48, "epochs": 12, "batch_size": 16}
-    model = SentenceVAE(sparsity=0.5, learning_rate=0.005, **settings).fit(data[:600])
+    return build_sentences(texts, labels=labels)
+
+
+GRAMMAR = {"embedding_dim": 24, "hidden_dim": 48, "epochs": 12, "batch_size": 16, "learning_rate": 0.005}
+
+
+@pytest.mark.slow
+def test_the_dial_is_met_and_gates_know_the_kinds_of_a_grammar():
+    """Codes are as sparse as asked, and kinds shut other gates."""
+    data = grammar(700)
+    model = SentenceVAE(sparsity=0.5, latent_dim=12, **GRAMMAR).fit(data[:600])
     assert model.evaluate(data[600:])["average_hoyer_sample"] == pytest.approx(0.5, abs=0.05)
     assert model.class_measures(data[600:])["gate_spread"] > 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gates", ["balanced", "free"])
+def test_a_sparsity_of_08_is_met_by_default(gates, caplog):
+    data = grammar(900)
+    with caplog.at_level(logging.WARNING):
+        model = SentenceVAE(sparsity=0.8, gates=gates, **GRAMMAR).fit(data[:600], data[600:])
+    assert model.evaluate(data[600:])["average_hoyer_sample"] == pytest.approx(0.8, abs=0.05)
+    assert caplog.text == ""

@@ -204,6 +204,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
             "history": self.history_,
             "dimensions": list(self.dimensions_),
             "tokens_per_second": self.tokens_per_second_,
+            "spike_scale": getattr(self.network_.codes, "spike_scale", None),
         }
 
     def restore(
@@ -223,6 +224,9 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     def take_network(self, network: SentenceNetwork, metadata: Mapping[str, JSON]) -> None:
         """Take a network with its weights back, and what `learned_metadata` says of it."""
         network.rank_again()
+        scale = metadata.get("spike_scale")
+        if scale is not None:  # the one it was trained with, should the rule that chose it change
+            network.codes.spike_scale = check_real("spike_scale", scale, above=0)
         self.network_, self.is_own_ = network, True
         self.history_ = metadata["history"]
         self.dimensions_ = metadata["dimensions"]  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
-from gossamer.models.spikeslab.dial import SparsityDial
+from gossamer.models.spikeslab.dial import SparsityDial, choose_spike_scale, reachable_hoyer
 from gossamer.models.spikeslab.hierarchical import DIVERGENCES, GATES, HierarchicalCodes
 from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
@@ -51,6 +51,7 @@ class SentenceVAE(SentenceModel):
     value would be far from 0, each dimension for a like share of sentences and each sentence with a like number of
     dimensions; or "free", the paper's, which tend to switch by chance. `divergence` is how KL(z|γ) is computed: "joint"
     in closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and the binary concrete.
+    `spike_scale` None is the paper's 0.05, or thinner where the `sparsity` needs it (`spike_scale_` is what it became).
 
     `psi` weighs KL(z), `lam` KL(γ), the MMD or the pseudo-inputs' term; below 1 they keep the code from being ignored.
     `num_gates` and `num_samples` are N and M of equation (2). Of a sentence `max_length` words are read. `softmax` is
@@ -85,7 +86,7 @@ class SentenceVAE(SentenceModel):
         lam: float = 0.01,
         gates: str = "balanced",
         divergence: str = "joint",
-        spike_scale: float = 0.05,
+        spike_scale: float | None = None,
         temperature: float = 0.5,
         off_prob: float = 0.8,
         num_pseudo_inputs: int = 8,
@@ -183,8 +184,8 @@ class SentenceVAE(SentenceModel):
         num_words = int(np.minimum(sentences.lengths, self.max_length).sum()) + len(sentences)
         self.tokens_per_second_ = num_words * len(history.epochs) / max(history.seconds, 1e-9)
         self._describe_dimensions(sentences)
-        if dial is not None and validation is not None:
-            self._compare_with_dial(validation)
+        if dial is not None:
+            self._compare_with_dial(float(dial.measured()), validation)
         return self
 
     @property
@@ -197,6 +198,17 @@ class SentenceVAE(SentenceModel):
         """The beta of γ's prior."""
         return self._prior_parameter("log_beta")
 
+    @property
+    def spike_scale_(self) -> float:
+        """The scale of spikes that codes are drawn with."""
+        scale = getattr(self.network_.codes, "spike_scale", None)
+        if scale is None:
+            raise AttributeError(f"prior must be 'spike_slab' or 'mat' for spikes with a scale, got {self.prior!r}")
+        return float(scale)
+
+    def _chosen_spike_scale(self) -> float:
+        return choose_spike_scale(self.sparsity, self.latent_dim) if self.spike_scale is None else self.spike_scale
+
     def _prior_parameter(self, name: str) -> float:
         codes = self.network_.codes
         if not isinstance(codes, HierarchicalCodes):
@@ -204,8 +216,18 @@ class SentenceVAE(SentenceModel):
         return float(getattr(codes, name).exp())
 
     def _make_dial(self, sparsity: float, num_updates: int) -> SparsityDial:
-        share = self.beta / (self.alpha + self.beta)
-        return SparsityDial(sparsity, self.latent_dim, num_updates, spike_scale=self.spike_scale, share=share)
+        share, scale = self.beta / (self.alpha + self.beta), self.spike_scale_
+        reachable = reachable_hoyer(self.latent_dim, scale)
+        if reachable < sparsity:
+            logger.warning(
+                "sparsity %.2f is above the Average Hoyer of about %.2f that %d dimensions with slabs N(0, 1) reach "
+                "with spike_scale = %.3g; take a smaller spike_scale, more dimensions, or a lower sparsity",
+                sparsity,
+                reachable,
+                self.latent_dim,
+                scale,
+            )
+        return SparsityDial(sparsity, self.latent_dim, num_updates, spike_scale=scale, share=share)
 
     def _weights(self) -> Weights:
         return Weights(self.psi, self.lam, self.norm_weight if self.norm != "none" else 0.0)
@@ -251,8 +273,9 @@ class SentenceVAE(SentenceModel):
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":
             return GaussianCodes(feature_dim, self.latent_dim, norm=self.norm)
+        spike_scale = self._chosen_spike_scale()
         if self.prior == "mat":
-            return MatCodes(feature_dim, self.latent_dim, off_prob=self.off_prob, spike_scale=self.spike_scale)
+            return MatCodes(feature_dim, self.latent_dim, off_prob=self.off_prob, spike_scale=spike_scale)
         if self.prior == "vsc":
             return SparseCodingCodes(
                 feature_dim,
@@ -266,7 +289,7 @@ class SentenceVAE(SentenceModel):
             self.latent_dim,
             alpha=self.alpha,
             beta=self.beta,
-            spike_scale=self.spike_scale,
+            spike_scale=spike_scale,
             temperature=self.temperature,
             divergence=self.divergence,
             gates=self.gates,
@@ -288,15 +311,20 @@ class SentenceVAE(SentenceModel):
         encoded = self._encode(shown)
         self.dimensions_ = words_of_dimensions(encoded.slab_mean, ~encoded.is_on, shown)
 
-    def _compare_with_dial(self, validation: Sentences) -> None:
-        reached = hoyer_of_set(self._encode(self._known(validation, "validation").sentences).sample)
+    def _compare_with_dial(self, running: float, validation: Sentences | None) -> None:
+        """Warn where codes are not as sparse as asked for: those of validation data, or the last ones of training."""
         assert self.sparsity is not None
+        reached, where = running, "the last batches"
+        if validation is not None:
+            reached = hoyer_of_set(self._encode(self._known(validation, "validation").sentences).sample)
+            where = "validation data"
         if abs(reached - self.sparsity) > TOLERANCE:
             logger.warning(
-                "sparsity %.2f was asked for and %.2f reached on validation data, with alpha = %.3g; train longer, or "
+                "sparsity %.2f was asked for and %.2f reached on %s, with alpha = %.3g; train longer, or "
                 "lower psi or spike_scale",
                 self.sparsity,
                 reached,
+                where,
                 self.alpha_,
             )
 
@@ -311,8 +339,10 @@ class SentenceVAE(SentenceModel):
                 raise ValueError(
                     f"patience must be None with a sparsity, got {self.patience!r}; codes reach it only in the end"
                 )
-        for name in ("alpha", "beta", "spike_scale", "temperature", "learning_rate"):
+        for name in ("alpha", "beta", "temperature", "learning_rate"):
             check_real(name, getattr(self, name), above=0)
+        if self.spike_scale is not None:
+            check_real("spike_scale", self.spike_scale, above=0)
         for name in ("psi", "lam", "norm_weight"):
             check_real(name, getattr(self, name), at_least=0)
         check_choice("gates", self.gates, GATES)
