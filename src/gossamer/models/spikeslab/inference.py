@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32
-from torch import Tensor
+from torch import Tensor, nn
 
 from gossamer.data.sentences import Sentences
 from gossamer.models.spikeslab.module import SentenceNetwork
@@ -35,7 +36,7 @@ class Refinement:
         self, network: SentenceNetwork, batch: SentenceBatch, features: Tensor, generator: torch.Generator
     ) -> Tensor:
         """Return better features."""
-        with torch.enable_grad():
+        with torch.enable_grad(), fixed_weights(network):
             refined = features.detach().clone().requires_grad_()
             optimiser = torch.optim.Adam([refined], lr=self.learning_rate)
             for _ in range(self.num_steps):
@@ -43,6 +44,19 @@ class Refinement:
                 (refined.grad,) = torch.autograd.grad(loss, [refined])
                 optimiser.step()
         return refined.detach()
+
+
+@contextmanager
+def fixed_weights(network: nn.Module) -> Iterator[None]:
+    """Let no weight ask for a gradient, which the softmax would compute at every step and nobody would read."""
+    learned = [weight for weight in network.parameters() if weight.requires_grad]
+    try:
+        for weight in learned:
+            weight.requires_grad_(False)
+        yield
+    finally:
+        for weight in learned:
+            weight.requires_grad_(True)
 
 
 @dataclass(frozen=True)
