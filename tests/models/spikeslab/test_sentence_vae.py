@@ -12,6 +12,7 @@ from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.spikeslab import SentenceVAE
+from gossamer.models.spikeslab.module import GRUEncoder
 from gossamer.testing.right_answers import two_topics
 
 SMALL = {
@@ -143,6 +144,32 @@ def test_a_table_and_an_encoder_of_the_callers(parts, tmp_path):
         SentenceVAE(**SMALL).fit(parts.train, table=nn.Embedding(len(parts.train.vocabulary), 5))
     with pytest.raises(ValueError, match=r"encoder.feature_dim must be an integer >= 1, got None"):
         SentenceVAE(**SMALL).fit(parts.train, encoder=nn.Identity())
+    with pytest.raises(ValueError, match="table must have dense gradients, got row-sparse ones of 'values'; make it"):
+        SentenceVAE(**SMALL).fit(parts.train, table=AnchorEmbedding(len(parts.train.vocabulary), 8, num_anchors=4))
+
+
+def test_writing_a_table_out_knows_whose_the_encoder_is_and_draws_nothing(parts, tmp_path):
+    table = nn.Embedding(len(parts.train.vocabulary), 8)
+    model = SentenceVAE(**SMALL | {"epochs": 1}).fit(parts.train, table=table, encoder=GRUEncoder(8, 16))
+    before = torch.get_rng_state()
+    model.write_out_table()
+    assert torch.equal(torch.get_rng_state(), before)
+    with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
+        model.save(tmp_path / "model")
+    own = SentenceVAE(**SMALL | {"epochs": 1}).fit(parts.train, table=table)
+    own.write_out_table()
+    own.save(tmp_path / "model")
+    again = SentenceVAE.load(tmp_path / "model")
+    again.write_out_table()
+    again.save(tmp_path / "again")
+
+
+def test_gradients_through_a_table_of_the_callers_are_clipped_too(parts, monkeypatch):
+    bounds = []
+    clip = nn.utils.clip_grad_norm_
+    monkeypatch.setattr(nn.utils, "clip_grad_norm_", lambda *a, **k: bounds.append(k["max_norm"]) or clip(*a, **k))
+    SentenceVAE(**SMALL | {"epochs": 1}).fit(parts.train, table=nn.Embedding(len(parts.train.vocabulary), 8))
+    assert set(bounds) == {5.0}
 
 
 def test_spikes_are_the_papers_or_thinner_where_the_dial_needs_it(parts, tmp_path, caplog):

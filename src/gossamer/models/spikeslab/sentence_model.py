@@ -42,6 +42,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     dimensions_: list[dict[str, Any]]
     tokens_per_second_: float
     is_own_: bool
+    has_own_encoder_: bool
 
     @abstractmethod
     def _check_arguments(self) -> None:
@@ -227,7 +228,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         scale = metadata.get("spike_scale")
         if scale is not None:  # the one it was trained with, should the rule that chose it change
             network.codes.spike_scale = check_real("spike_scale", scale, above=0)
-        self.network_, self.is_own_ = network, True
+        self.network_, self.is_own_, self.has_own_encoder_ = network, True, True
         self.history_ = metadata["history"]
         self.dimensions_ = metadata["dimensions"]  # type: ignore[assignment]
         self.tokens_per_second_ = check_real("tokens_per_second", metadata["tokens_per_second"], at_least=0)

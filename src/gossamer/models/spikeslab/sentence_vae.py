@@ -149,10 +149,11 @@ class SentenceVAE(SentenceModel):
     ) -> Self:
         """Train on sentences; a run that finds its `checkpoint` goes on from there.
 
-        `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, `encoder` is a module
-        with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in
-        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact, unless its
-        table is written out (`write_out_table`).
+        `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, with dense gradients
+        (an `AnchorEmbedding` with `sparse=False`, or any rival of it); `encoder` is a module with a `feature_dim` that
+        gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in place of the GRU. They are
+        trained in place, and a model that has one cannot be saved as an artifact, unless its table is written out
+        (`write_out_table`).
         """
         from gossamer.training.devices import process_count
 
@@ -163,6 +164,7 @@ class SentenceVAE(SentenceModel):
         batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
         num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
+        self.has_own_encoder_ = encoder is None
         self.is_own_ = table is None and encoder is None
         self._count_words(sentences)
         schedule = Schedule(
@@ -176,7 +178,6 @@ class SentenceVAE(SentenceModel):
             batches,
             random_state=self.random_state,
             validate=None if watched is None else lambda: self._validation_loss(watched),
-            clips=table is None,  # a table may have row-sparse gradients, which cannot be clipped
             checkpoint=checkpoint,
             log=log,
         )
@@ -266,9 +267,7 @@ class SentenceVAE(SentenceModel):
         vectors = self.network_.vectors
         rows = vectors.table(torch.arange(vectors.num_words)).clone()
         vectors.table = nn.Embedding(vectors.num_words, rows.shape[1], _weight=rows)
-        own, present = self._make_encoder(self.words_), self.network_.encoder
-        shapes = [{name: value.shape for name, value in e.state_dict().items()} for e in (own, present)]
-        self.is_own_ = type(own) is type(present) and shapes[0] == shapes[1]
+        self.is_own_ = self.has_own_encoder_
 
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":
