@@ -13,6 +13,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.spikeslab import SentenceVAE
 from gossamer.models.spikeslab.module import GRUEncoder
+from gossamer.models.spikeslab.ragged import pack_sentences
 from gossamer.testing.right_answers import two_topics
 
 SMALL = {
@@ -80,6 +81,27 @@ def test_patience_goes_back_to_the_best_epoch(parts):
     model = SentenceVAE(**SMALL | {"patience": 1, "epochs": 5}).fit(parts.train, parts.valid)
     losses = [epoch["valid_loss"] for epoch in model.history_["epochs"]]
     assert model.history_["best_epoch"] == int(np.argmin(losses))
+
+
+def test_unknown_words_of_validation_data_are_said_once(parts, caplog):
+    strange = build_sentences(["a0 and nothing", "b0 or"], unknown=None)
+    with caplog.at_level(logging.WARNING):
+        SentenceVAE(**SMALL | {"patience": 3}).fit(parts.train, strange)
+    assert caplog.text.count("words of validation are not in the vocabulary") == 1
+
+
+@pytest.mark.parametrize(("prior", "part"), [("gaussian", "penalty"), ("vsc", "divergence")])
+def test_patience_watches_all_that_is_minimised(prior, part, parts):
+    weights = {"norm": "l1", "norm_weight": 1e4, "lam": 1e4}
+    model = SentenceVAE(prior=prior, **SMALL | weights | {"patience": 1, "epochs": 1}).fit(parts.train, parts.valid)
+    measured = model.evaluate(parts.valid)
+    without = measured["reconstruction"] + model.psi * measured["kl_z"] + 1e4 * measured["kl_gamma"]
+    valid = pack_sentences(parts.valid, np.arange(len(parts.valid)), 8)
+    with torch.no_grad():
+        drawn = model.network_.codes.draw(model.network_.features(valid), None)
+    missing = 1e4 * getattr(drawn, part).item()
+    assert missing > 0.01 * without
+    assert model.history_["epochs"][0]["valid_loss"] == pytest.approx(without + missing, rel=1e-4)
 
 
 def test_strange_sentences_have_codes_too(learned, parts, caplog):

@@ -61,7 +61,11 @@ def fixed_weights(network: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What is known of each sentence's code: E[z], the slab's mean, P(off), one draw, and what a draw costs in nats."""
+    """What is known of each sentence's code: E[z], the slab's mean, P(off), one draw, and what a draw costs in nats.
+
+    `divergence` and `penalty` are those of the sentence's batch (`Drawn`). MAT-VAE's MMD is none of them: it compares
+    the codes of a random batch with the prior's, and these batches are of like lengths.
+    """
 
     mean: Float32[np.ndarray, "N D"]
     slab_mean: Float32[np.ndarray, "N D"]
@@ -70,6 +74,8 @@ class Encoded:
     kl_z: Float32[np.ndarray, " N"]
     kl_gamma: Float32[np.ndarray, " N"]
     reconstruction: Float32[np.ndarray, " N"]
+    divergence: Float32[np.ndarray, " N"]
+    penalty: Float32[np.ndarray, " N"]
 
     @property
     def is_on(self) -> Bool[np.ndarray, "N D"]:
@@ -104,7 +110,7 @@ def encode_all(
     """Return the codes of all sentences; −log p(x|z) is 0 unless it is asked for, which takes the decoder."""
     num_dims = network.codes.latent_dim
     wide = [np.zeros((len(data), num_dims), dtype=np.float32) for _ in range(4)]
-    narrow = [np.zeros(len(data), dtype=np.float32) for _ in range(3)]
+    narrow = [np.zeros(len(data), dtype=np.float32) for _ in range(5)]
     for batch, features in featured(network, data, max_length, generator, refinement):
         rows = batch.rows.numpy()
         with torch.no_grad():
@@ -115,7 +121,8 @@ def encode_all(
             wide, (described.mean, described.slab_mean, described.off_probs, drawn.z[0]), strict=True
         ):
             array[rows] = value.numpy()
-        for row_array, cost_of in zip(narrow, (drawn.kl_z, drawn.kl_gamma, cost), strict=True):
+        costs = (drawn.kl_z, drawn.kl_gamma, cost, drawn.divergence, drawn.penalty)
+        for row_array, cost_of in zip(narrow, costs, strict=True):
             row_array[rows] = cost_of.numpy()
     return Encoded(*wide, *narrow)
 

@@ -21,9 +21,11 @@ from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.metrics.sparsity import average_hoyer, hoyer
 from gossamer.models.spikeslab.analysis import class_measures, class_patterns, top_sentences
 from gossamer.models.spikeslab.decoding import as_sentences, decode
+from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
 from gossamer.models.spikeslab.inference import Encoded, Refinement, encode_all
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.objective import Weights
+from gossamer.models.spikeslab.rivals import MatCodes
 from gossamer.models.spikeslab.sentences import Known, over_known_words
 from gossamer.models.stored_network import network_arrays, restore_network
 from gossamer.persistence import JSON, Persistent, check_names
@@ -226,7 +228,8 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         """Take a network with its weights back, and what `learned_metadata` says of it."""
         network.rank_again()
         scale = metadata.get("spike_scale")
-        if scale is not None:  # the one it was trained with, should the rule that chose it change
+        if scale is not None and isinstance(network.codes, HierarchicalCodes | MatCodes):
+            # The one it was trained with, should the rule that chose it change.
             network.codes.spike_scale = check_real("spike_scale", scale, above=0)
         self.network_, self.is_own_, self.has_own_encoder_ = network, True, True
         self.history_ = metadata["history"]

@@ -172,7 +172,10 @@ class SentenceVAE(SentenceModel):
         )
         dial = None if self.sparsity is None else self._make_dial(self.sparsity, num_updates)
         training = Training(self.network_, self._weights(), schedule, dial)
-        watched = validation if self.patience is not None else None
+        # Once, before training: what is not known in them is said once, too.
+        is_asked = validation is not None and (self.patience is not None or dial is not None)
+        held_out = self._known(validation, "validation").sentences if is_asked else None
+        watched = held_out if self.patience is not None else None
         history = train_network(
             training,
             batches,
@@ -186,7 +189,7 @@ class SentenceVAE(SentenceModel):
         self.tokens_per_second_ = num_words * len(history.epochs) / max(history.seconds, 1e-9)
         self._describe_dimensions(sentences)
         if dial is not None:
-            self._compare_with_dial(float(dial.measured()), validation)
+            self._compare_with_dial(float(dial.measured()), held_out)
         return self
 
     @property
@@ -300,8 +303,12 @@ class SentenceVAE(SentenceModel):
         self.network_.rank_again()
 
     def _validation_loss(self, validation: Sentences) -> dict[str, float]:
-        encoded = self._encode(self._known(validation, "validation").sentences, with_likelihood=True)
-        loss = encoded.reconstruction + self.psi * encoded.kl_z + self.lam * encoded.kl_gamma
+        encoded = self._encode(validation, with_likelihood=True)
+        weights = self._weights()
+        loss = (
+            encoded.reconstruction + weights.psi * encoded.kl_z + weights.lam * (encoded.kl_gamma + encoded.divergence)
+        )
+        loss += weights.penalty * encoded.penalty
         cost = encoded.reconstruction + encoded.kl_z + encoded.kl_gamma  # what models of any psi and lam share
         return {"valid_loss": float(loss.mean(dtype=np.float64)), "valid_elbo": -float(cost.mean(dtype=np.float64))}
 
@@ -315,7 +322,7 @@ class SentenceVAE(SentenceModel):
         assert self.sparsity is not None
         reached, where = running, "the last batches"
         if validation is not None:
-            reached = hoyer_of_set(self._encode(self._known(validation, "validation").sentences).sample)
+            reached = hoyer_of_set(self._encode(validation).sample)
             where = "validation data"
         if abs(reached - self.sparsity) > TOLERANCE:
             logger.warning(
