@@ -63,6 +63,18 @@ def test_sparse_codes_are_csr_with_zeros(prior, parts):
         model.transform(parts.test, kind="dense")
 
 
+def test_sparse_codes_may_have_a_threshold(parts):
+    model = SentenceVAE(**SMALL).fit(parts.train)
+    off = model._encode(parts.test).off_probs
+    for threshold in (0.3, 0.5, 0.9):
+        codes = model.transform(parts.test, threshold=threshold)
+        np.testing.assert_array_equal(codes.toarray() != 0, off < threshold)
+    with pytest.raises(ValueError, match="threshold must be a finite number > 0 and <= 1, got 2"):
+        model.transform(parts.test, threshold=2)
+    with pytest.raises(ValueError, match=r"threshold must be None unless kind is 'sparse', got 0\.5"):
+        model.transform(parts.test, kind="mean", threshold=0.5)
+
+
 def test_the_dial_is_for_one_prior_and_moves_alpha(parts, caplog):
     with pytest.raises(ValueError, match="prior must be 'spike_slab' for a sparsity to be set, got 'gaussian'"):
         SentenceVAE(prior="gaussian", sparsity=0.5).fit(parts.train)

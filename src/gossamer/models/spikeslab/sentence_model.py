@@ -77,18 +77,24 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         )
 
     def transform(
-        self, data: Sentences, *, kind: str = "sparse", random_state: int | None = 0
+        self, data: Sentences, *, kind: str = "sparse", threshold: float | None = None, random_state: int | None = 0
     ) -> sparse.csr_array | Float32[np.ndarray, "N D"]:
         """Return one code per sentence.
 
         "sparse" is CSR: as many dimensions as are expected to be on, the likeliest, have their value when on, and the
         others are zero; "mean" is the posterior's mean and "sample" one draw from it, both dense. A Gaussian posterior
-        has nothing off: its sparse code is the mean.
+        has nothing off: its sparse code is the mean. With a `threshold`, on are in its place those dimensions whose
+        probability of being off is below it (section 4.4 of the paper takes 0.5).
         """
         check_choice("kind", kind, KINDS)
+        if threshold is not None:
+            check_real("threshold", threshold, above=0, at_most=1)
+            if kind != "sparse":
+                raise ValueError(f"threshold must be None unless kind is 'sparse', got {threshold!r}")
         encoded = self._encode(self._known(data).sentences, random_state)
         if kind == "sparse":
-            return sparse.csr_array(np.where(encoded.is_on, encoded.slab_mean, np.float32(0)))
+            is_on = encoded.is_on if threshold is None else encoded.off_probs < threshold
+            return sparse.csr_array(np.where(is_on, encoded.slab_mean, np.float32(0)))
         return encoded.mean if kind == "mean" else encoded.sample
 
     def evaluate(self, data: Sentences) -> dict[str, float]:
