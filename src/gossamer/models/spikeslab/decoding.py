@@ -27,8 +27,10 @@ def decode(
     Codes go through in blocks, so that B × V log-probabilities never exist at once.
     """
     size = max(1, WORDS_AT_ONCE // (network.vectors.num_words + 1))
-    blocks = [_decode_block(network, block, max_length, generator, temperature) for block in codes.split(size)]
-    return [row for rows in blocks for row in rows]
+    rows: list[list[int]] = []
+    for begin in range(0, len(codes), size):
+        rows += _decode_block(network, codes[begin : begin + size], max_length, generator, temperature)
+    return rows
 
 
 def _decode_block(

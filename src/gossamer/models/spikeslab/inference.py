@@ -106,16 +106,20 @@ def encode_all(
     *,
     refinement: Refinement | None = None,
     with_likelihood: bool = False,
+    features: Float[Tensor, "N H"] | None = None,
 ) -> Encoded:
-    """Return the codes of all sentences; −log p(x|z) is 0 unless it is asked for, which takes the decoder."""
+    """Return the codes of all sentences; −log p(x|z) is 0 unless it is asked for, which takes the decoder.
+
+    `features` spare the encoder, where they are known already.
+    """
     num_dims = network.codes.latent_dim
     wide = [np.zeros((len(data), num_dims), dtype=np.float32) for _ in range(4)]
     narrow = [np.zeros(len(data), dtype=np.float32) for _ in range(5)]
-    for batch, features in featured(network, data, max_length, generator, refinement):
+    for batch, found in featured(network, data, max_length, generator, refinement, features):
         rows = batch.rows.numpy()
         with torch.no_grad():
-            described = network.codes.describe(features)
-            drawn = network.codes.draw(features, generator)
+            described = network.codes.describe(found)
+            drawn = network.codes.draw(found, generator)
             cost = network.reconstruction(batch, drawn.z[0])[1] if with_likelihood else torch.zeros(len(rows))
         for array, value in zip(
             wide, (described.mean, described.slab_mean, described.off_probs, drawn.z[0]), strict=True
@@ -133,6 +137,7 @@ def featured(
     max_length: int,
     generator: torch.Generator,
     refinement: Refinement | None = None,
+    features: Float[Tensor, "N H"] | None = None,
 ) -> Iterator[tuple[SentenceBatch, Tensor]]:
     """Yield batches of like lengths and the features of their sentences, in evaluation mode."""
     was_training = network.training
@@ -142,9 +147,9 @@ def featured(
         for begin in range(0, len(data), SENTENCES_AT_ONCE):
             batch = pack_sentences(data, order[begin : begin + SENTENCES_AT_ONCE], max_length)
             with torch.no_grad():
-                features = network.features(batch)
+                found = network.features(batch) if features is None else features[batch.rows]
             if refinement is not None:
-                features = refinement(network, batch, features, generator)
-            yield batch, features
+                found = refinement(network, batch, found, generator)
+            yield batch, found
     finally:
         network.train(was_training)

@@ -66,7 +66,14 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         check_is_fitted(self, "network_")
         return over_known_words(data, self.words_, self.max_length, name)
 
-    def _encode(self, sentences: Sentences, random_state: int | None = 0, *, with_likelihood: bool = False) -> Encoded:
+    def _encode(
+        self,
+        sentences: Sentences,
+        random_state: int | None = 0,
+        *,
+        with_likelihood: bool = False,
+        features: Float[torch.Tensor, "N H"] | None = None,
+    ) -> Encoded:
         return encode_all(
             self.network_,
             sentences,
@@ -74,6 +81,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
             torch_generator(random_state),
             refinement=self.refinement(),
             with_likelihood=with_likelihood,
+            features=features,
         )
 
     def transform(
@@ -105,7 +113,9 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         `unknown` are shares of sentences and words; `tokens_per_second` is of training.
         """
         known = self._known(data)
-        encoded = self._encode(known.sentences, with_likelihood=True)
+        return self._measures(known, self._encode(known.sentences, with_likelihood=True))
+
+    def _measures(self, known: Known, encoded: Encoded) -> dict[str, float]:
         cost = (encoded.reconstruction + encoded.kl_z + encoded.kl_gamma).astype(np.float64)
         num_words = np.minimum(known.sentences.lengths, self.max_length) + 1
         return {
