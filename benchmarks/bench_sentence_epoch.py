@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -52,10 +53,23 @@ class PlainVAE(nn.Module):
         z = mean + log_scale.exp() * torch.randn_like(mean)
         heard = self.words(torch.cat([begin, tokens[:, :-1]], dim=1))
         hidden, _ = self.decoder(torch.cat([heard, z.unsqueeze(1).expand(-1, tokens.shape[1], -1)], dim=2))
-        logits = self.output(hidden)
-        nll = functional.cross_entropy(logits.transpose(1, 2), tokens, ignore_index=self.pad, reduction="sum")
+        # Flat: with a transposed view of B × T × V logits torch takes twice as long.
+        logits = self.output(hidden).flatten(0, 1)
+        nll = functional.cross_entropy(logits, tokens.flatten(), ignore_index=self.pad, reduction="sum")
         kl = (0.5 * (mean**2 + (2 * log_scale).exp() - 1) - log_scale).sum()
         return (nll + PSI * kl) / len(tokens)
+
+
+def with_speed(train: Callable[[], dict[str, float]], data: Sentences) -> Callable[[], dict[str, float]]:
+    """Return `train` that says how many words a second it learned from, end marks counted, padding not."""
+    num_tokens = len(data.tokens) + len(data)
+
+    def timed() -> dict[str, float]:
+        began = time.perf_counter()
+        outcome = train()
+        return outcome | {"tokens_per_second": num_tokens / (time.perf_counter() - began)}
+
+    return timed
 
 
 def plain(data: Sentences) -> Callable[[], dict[str, float]]:
@@ -80,7 +94,7 @@ def plain(data: Sentences) -> Callable[[], dict[str, float]]:
             optimiser.step()
         return {"loss": float(loss.detach()) / float(lengths.mean())}
 
-    return train
+    return with_speed(train, data)
 
 
 def ours(**arguments: Any) -> Contender:
@@ -96,7 +110,7 @@ def ours(**arguments: Any) -> Contender:
             history = model.fit(data).history_
             return {"loss": history["epochs"][0]["reconstruction"] / float(data.lengths.mean() + 1)}
 
-        return train
+        return with_speed(train, data)
 
     return prepare
 

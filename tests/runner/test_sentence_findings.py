@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gossamer.models.spikeslab import SentenceVAE
+from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.report.codes import codes_section
-from gossamer.runner.sentence_findings import find_sentence_codes, reads_sentences
+from gossamer.runner.sentence_findings import find_sentence_codes, reads_sentences, sentence_coder
 from gossamer.testing.right_answers import two_topics
 
 
@@ -37,3 +37,11 @@ def test_without_labels_there_are_no_classes_and_without_sentences_nothing(model
     assert "patterns" not in find_sentence_codes(model, bare)
     assert find_sentence_codes(model, bare[:0]) == {}
     assert find_sentence_codes(model, np.eye(3)) == {}
+
+
+def test_a_probe_is_read_by_its_codes_and_an_end_to_end_classifier_has_none(model):
+    assert sentence_coder(model) is model
+    vae = {"latent_dim": 4, "embedding_dim": 6, "hidden_dim": 8, "epochs": 1, "batch_size": 18, "max_length": 8}
+    probe = SentenceProbe(vae=vae, epochs=1).fit(two_topics().train)
+    assert sentence_coder(probe) is probe.vae_
+    assert sentence_coder(SentenceProbe(vae=vae, epochs=1, end_to_end=True).fit(two_topics().train)) is None

@@ -12,7 +12,7 @@ from gossamer.runner.community_findings import find_communities
 from gossamer.runner.measure import stored_size
 from gossamer.runner.outcome import Outcome
 from gossamer.runner.phases import find_phases
-from gossamer.runner.sentence_findings import find_sentence_codes, reads_sentences
+from gossamer.runner.sentence_findings import find_sentence_codes, sentence_coder
 from gossamer.runner.source import Division
 
 
@@ -29,7 +29,7 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
         num_values=num_values,
         num_bytes=num_bytes,
         history=() if history is None else history["epochs"],
-        explanation=model.explain() if isinstance(model, Explainer) else {},
+        explanation=_explanation(model),
         size=model.size_report() if hasattr(model, "size_report") else {},
         entries=model.entries_per_row() if hasattr(model, "entries_per_row") else {},
         diagnosis=_diagnosis(model, split) if hasattr(model, "diagnose") else {},
@@ -39,9 +39,16 @@ def result_of(outcome: Outcome, split: Division) -> ModelResult:
     )
 
 
+def _explanation(model: Any) -> dict[str, Any]:
+    """Return what the model says of itself; of a probe, what the codes that it reads say."""
+    explainer = model if isinstance(model, Explainer) else sentence_coder(model)
+    return {} if explainer is None else explainer.explain()
+
+
 def _codes(model: Any, split: Division) -> dict[str, Any]:
-    if reads_sentences(model):
-        return find_sentence_codes(model, _to_look_at(split))
+    coder = sentence_coder(model)
+    if coder is not None:
+        return find_sentence_codes(coder, _to_look_at(split))
     return find_codes(model, _to_look_at(split)) if has_codes(model) else {}
 
 

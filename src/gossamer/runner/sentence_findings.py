@@ -18,6 +18,18 @@ def reads_sentences(model: Any) -> bool:
     return all(callable(getattr(model, name, None)) for name in ("class_patterns", "transform", "reconstruct"))
 
 
+def sentence_coder(model: Any) -> Any | None:
+    """Return what turns sentences into codes: the model, or the fitted VAE whose codes it probes; None where none does.
+
+    >>> sentence_coder(object()) is None
+    True
+    """
+    if reads_sentences(model):
+        return model
+    inner = getattr(model, "vae_", None)  # an end-to-end classifier has one that was never fitted
+    return inner if reads_sentences(inner) and hasattr(inner, "network_") else None
+
+
 def find_sentence_codes(model: Any, data: Any) -> dict[str, Any]:
     """Return what `report.codes.codes_section` shows, from at most `NUM_SENTENCES` sentences evenly spread over `data`.
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import torch
 from tiny_sentences import DIMS, few_sentences, tiny_network
 
+from gossamer.models.spikeslab import decoding
 from gossamer.models.spikeslab.decoding import as_sentences, decode
 
 
@@ -30,3 +31,15 @@ def test_drawn_words_depend_on_the_seed_only():
 def test_rows_become_sentences():
     data = as_sentences([[1, 2], [], [3]], few_sentences().vocabulary)
     assert data.lengths.tolist() == [2, 0, 1]
+
+
+def test_log_probabilities_of_a_block_of_codes_exist_at_a_time(monkeypatch):
+    network, codes = tiny_network(), torch.randn(7, DIMS)
+    expected = decode(network, codes, 6)
+    monkeypatch.setattr(decoding, "WORDS_AT_ONCE", 10)  # five words to choose from: two codes
+    sizes = []
+    log_probs = network.softmax.log_probs
+    monkeypatch.setattr(network.softmax, "log_probs", lambda hidden: sizes.append(len(hidden)) or log_probs(hidden))
+    assert decode(network, codes, 6) == expected
+    assert max(sizes) == 2
+    assert len(decode(network, codes[:0], 6)) == 0

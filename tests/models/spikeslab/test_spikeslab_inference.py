@@ -40,6 +40,24 @@ def test_refinement_lowers_the_objective():
     assert all(weight.grad is None for weight in network.parameters())
 
 
+def test_refinement_computes_no_gradients_of_weights_and_leaves_them_as_they_were(monkeypatch):
+    network, data = tiny_network(all_codes()["joint"]), few_sentences()
+    network.vectors.marks.requires_grad_(False)
+    seen = []
+    nll = network.softmax.nll
+
+    def watched(*arguments):
+        seen.append([weight.requires_grad for weight in network.parameters()])
+        return nll(*arguments)
+
+    monkeypatch.setattr(network.softmax, "nll", watched)
+    encode_all(network, data, 10, torch.Generator().manual_seed(0), refinement=Refinement(2, Weights()))
+    assert len(seen) == 2
+    assert not any(any(flags) for flags in seen)
+    fixed = [name for name, weight in network.named_parameters() if not weight.requires_grad]
+    assert fixed == ["vectors.marks"]
+
+
 def test_as_many_are_on_as_are_expected():
     off = np.random.default_rng(0).random((50, 9))
     on = likeliest_on(off)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 from tiny_sentences import DIMS, few_sentences, rows_of, tiny_network
+from torch import nn
 
+from gossamer.models.spikeslab.module import WordVectors
 from gossamer.models.spikeslab.ragged import pack_sentences
 
 
@@ -48,3 +50,13 @@ def test_forward_is_a_reconstruction():
     cost = network(pack_sentences(data, rows_of(data), 10), torch.Generator().manual_seed(0))
     assert cost.shape == (5,)
     assert (cost > 0).all()
+
+
+def test_tables_that_do_not_do_are_named():
+    with pytest.raises(ValueError, match="table must have a vector for each of 5 words, got none for word number 4"):
+        WordVectors(nn.Embedding(4, 3), 5, 3)
+    with pytest.raises(ValueError, match=r"table must give vectors of embedding_dim = 3, got the shape \(1, 2\)"):
+        WordVectors(nn.Embedding(5, 2), 5, 3)
+    with pytest.raises(ValueError, match="table must have dense gradients, got row-sparse ones of 'weight'; make it "):
+        WordVectors(nn.Embedding(5, 3, sparse=True), 5, 3)
+    assert WordVectors(nn.Embedding(5, 3, sparse=True).requires_grad_(False), 5, 3).num_words == 5  # it does not learn

@@ -65,6 +65,15 @@ def test_a_fixed_transformer_reads_a_sentence_once_and_is_not_among_the_weights(
 
 
 @needs_transformers
+def test_what_is_remembered_has_a_bound(monkeypatch):
+    monkeypatch.setattr(pretrained, "MOST_REMEMBERED", 2)
+    encoder, data = PretrainedEncoder(tiny_transformer(), PIECES, (FIRST, LAST)), few_sentences()
+    first, second = encode(encoder, data), encode(encoder, data)
+    assert len(encoder.remembered) == 2
+    torch.testing.assert_close(first, second)
+
+
+@needs_transformers
 def test_a_transformer_that_trains_gets_gradients():
     encoder = PretrainedEncoder(tiny_transformer(), PIECES, (FIRST, LAST), trains=True)
     encode(encoder, few_sentences()).square().sum().backward()

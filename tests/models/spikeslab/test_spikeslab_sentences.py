@@ -18,6 +18,9 @@ def test_what_cannot_be_learned_from_is_refused():
         check_training(few_sentences()[:0])
     with pytest.raises(ValueError, match="vocabulary of at least 2 words, got 1; with one word only lengths differ"):
         check_training(build_sentences(["a a", "a"], unknown=None))
+    with pytest.raises(ValueError, match="vocabulary of at least 2 words, got 1; with one word only lengths differ"):
+        check_training(build_sentences(["a", "a a"]))  # <unk> is in the vocabulary and stands nowhere
+    check_training(build_sentences(["a", "a b"], vocabulary=Vocabulary(["<unk>", "a"])))  # here it stands for b
     with pytest.raises(ValueError, match="data must have at least one word, got 2 empty sentences"):
         check_training(build_sentences(["", ""], vocabulary=Vocabulary(["a", "b"]), unknown=None))
 

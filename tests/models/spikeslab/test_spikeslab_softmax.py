@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gossamer.models.spikeslab import softmax
 from gossamer.models.spikeslab.softmax import AdaptiveSoftmax, FullSoftmax
@@ -49,3 +50,28 @@ def test_an_adaptive_softmax_is_a_distribution_over_the_same_words():
 def test_the_smallest_adaptive_softmax():
     layer = AdaptiveSoftmax(4, [1, 2, 0])
     torch.testing.assert_close(layer.log_probs(torch.randn(2, 4)).exp().sum(dim=1), torch.ones(2))
+
+
+class Operations(TorchDispatchMode):
+    """Takes note of what torch computes."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.names.append(str(operation))
+        return operation(*args, **(kwargs or {}))
+
+
+def test_gradients_are_computed_where_they_are_asked_for_only():
+    torch.manual_seed(0)
+    layer, words = FullSoftmax(4, 5), torch.tensor([0, 4, 2, 2, 1, 3, 0])
+    hidden = torch.randn(7, 4, requires_grad=True)
+    with Operations() as learning:
+        expected = layer.nll(hidden, words, SENTENCE, 3)
+    with Operations() as measuring, torch.no_grad():
+        found = layer.nll(hidden, words, SENTENCE, 3)
+    assert any("aten.addmm_" in name for name in learning.names)  # into the gradient of the weights
+    assert not any("aten.addmm_" in name or "aten.mm" in name for name in measuring.names)
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))

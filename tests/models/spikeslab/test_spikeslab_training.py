@@ -16,7 +16,6 @@ def trained(kind: str, tmp_path=None, epochs: int = 4, dial: SparsityDial | None
         make_batches(few_sentences(), 10, 2, 0),
         random_state=0,
         validate=None,
-        clips=True,
         checkpoint=None if tmp_path is None else tmp_path / "checkpoint",
         log=None,
     )

@@ -10,6 +10,7 @@ from torch import Tensor
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.module import SentenceNetwork
+from gossamer.models.spikeslab.softmax import WORDS_AT_ONCE
 
 
 @torch.no_grad()
@@ -21,7 +22,20 @@ def decode(
     *,
     temperature: float = 1.0,
 ) -> list[list[int]]:
-    """Return the words of each code until the end mark or `max_length`: drawn by `generator`, the likeliest without."""
+    """Return the words of each code until the end mark or `max_length`: drawn by `generator`, the likeliest without.
+
+    Codes go through in blocks, so that B × V log-probabilities never exist at once.
+    """
+    size = max(1, WORDS_AT_ONCE // (network.vectors.num_words + 1))
+    rows: list[list[int]] = []
+    for begin in range(0, len(codes), size):
+        rows += _decode_block(network, codes[begin : begin + size], max_length, generator, temperature)
+    return rows
+
+
+def _decode_block(
+    network: SentenceNetwork, codes: Tensor, max_length: int, generator: torch.Generator | None, temperature: float
+) -> list[list[int]]:
     end = network.vectors.num_words
     tokens = torch.full((len(codes),), end + 1)
     state = codes.new_zeros(1, len(codes), network.decoder.hidden_size)

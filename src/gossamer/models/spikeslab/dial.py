@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from gossamer.models.spikeslab.spike_slab import SPIKE_SCALE
 
 MOMENT_DECAY, HOYER_DECAY = 0.95, 0.8
 LOWEST, HIGHEST = math.log(0.02), math.log(2000.0)
 # How far log alpha and the wanted share could go in a whole training for an error of 1, and per update at most.
 ALPHA_TRAVEL, SHARE_TRAVEL, FASTEST = 40.0, 30.0, 0.2
 MOST_ON = 0.95
+# Up to this sparsity the paper's spikes do in any width that is used; above it they have to be thinner, by halves,
+# until the Hoyer that can be reached is so much above what is asked for. Below the thinnest nothing more is gained.
+PAPER_REACH, MARGIN, THINNEST = 0.65, 0.05, SPIKE_SCALE / 2**7
+NUM_SHARES, NUMBERS_DRAWN, FEWEST_CODES = 12, 32_000, 100
 
 
 def hoyer_of(codes: Float[Tensor, "B D"], scale: Float[Tensor, " D"]) -> Float[Tensor, " B"]:
@@ -32,12 +39,47 @@ def fewest_on(latent_dim: int, spike_scale: float) -> float:
     """Return the share of dimensions below which closing more gates makes codes less sparse by Hoyer's measure.
 
     With a share p on, of size 1, and spikes of size s, ‖z‖₁/‖z‖₂ is least at p = s / (1 + s): below it codes are
-    mostly spikes, all of one size, and so dense. Twice that, and two dimensions at least, keeps on the safe side.
+    mostly spikes, all of one size, and so dense. Twice that, and three dimensions at least, keeps on the safe side:
+    with two on average, too many codes have none, and too many dimensions are never on.
 
     >>> fewest_on(32, 0.05)
     0.1
     """
-    return max(2 * spike_scale, 2 / latent_dim)
+    return min(MOST_ON, max(2 * spike_scale, 3 / latent_dim))
+
+
+def reachable_hoyer(latent_dim: int, spike_scale: float) -> float:
+    """Return the highest Average Hoyer of codes whose gates open at random: slabs N(0, 1), spikes of `spike_scale`.
+
+    Simulated, over the shares of dimensions that the dial may choose: in few dimensions the number that is on varies
+    too much from code to code for its mean to say it. All dimensions are alike, so none needs to be scaled.
+
+    >>> round(reachable_hoyer(256, 0.05), 2), round(reachable_hoyer(256, 0.05 / 4), 2)
+    (0.68, 0.85)
+    """
+    generator = torch.Generator().manual_seed(0)
+    shape = max(FEWEST_CODES, NUMBERS_DRAWN // latent_dim), latent_dim
+    noise, chance = torch.randn(shape, generator=generator), torch.rand(shape, generator=generator)
+    shares = np.geomspace(fewest_on(latent_dim, spike_scale), MOST_ON, NUM_SHARES)
+    alike = torch.ones(latent_dim)
+    return max(
+        float(hoyer_of(torch.where(chance < float(share), noise, spike_scale * noise), alike).mean())
+        for share in shares
+    )
+
+
+def choose_spike_scale(sparsity: float | None, latent_dim: int) -> float:
+    """Return the paper's spike scale; where `sparsity` is out of its reach, the largest of its halves that reaches it.
+
+    >>> choose_spike_scale(0.6, 32), choose_spike_scale(0.8, 32)
+    (0.05, 0.0015625)
+    """
+    scale = SPIKE_SCALE
+    if sparsity is None or sparsity <= PAPER_REACH:
+        return scale
+    while scale > THINNEST and reachable_hoyer(latent_dim, scale) < sparsity + MARGIN:
+        scale /= 2
+    return scale
 
 
 class SparsityDial(nn.Module):

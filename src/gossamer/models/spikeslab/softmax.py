@@ -40,7 +40,10 @@ class FullSoftmax(WordSoftmax):
     ) -> tuple[Float[Tensor, ""], Float[Tensor, " B"]]:
         """Return the mean over sentences and the value of each, a block of words at a time."""
         scale = 1.0 / num_sentences
-        weight, bias = self.linear.weight, self.linear.bias
+        weight: Tensor = self.linear.weight
+        bias: Tensor = self.linear.bias
+        if not torch.is_grad_enabled():  # which a function of our own is not told: it would compute them all the same
+            hidden, weight, bias = hidden.detach(), weight.detach(), bias.detach()
         loss, of_words = _BlockwiseLoss.apply(hidden, weight, bias, words, scale)  # type: ignore[no-untyped-call]
         return loss, sum_by_sentence(of_words, sentence, num_sentences)
 

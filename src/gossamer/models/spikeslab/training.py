@@ -83,7 +83,6 @@ def train_network(
     *,
     random_state: int | None,
     validate: Callable[[], Mapping[str, float]] | None,
-    clips: bool,
     checkpoint: Path | None,
     log: Path | None,
 ) -> History:
@@ -93,13 +92,7 @@ def train_network(
 
     schedule = training.schedule
     optimiser = torch.optim.Adam(training.parameters(), lr=schedule.learning_rate, fused=True)
-    step = GradientStep(
-        training,
-        _loss,
-        optimiser,
-        clip_norm=CLIP_NORM if clips else None,
-        random_state=random_state,
-    )
+    step = GradientStep(training, _loss, optimiser, clip_norm=CLIP_NORM, random_state=random_state)
     history = train(
         step,
         batches,
