@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from gossamer.data.arrays import LabelledArrays
@@ -96,6 +97,11 @@ def _documents(session: Session, model: Any, data: Counts, tolerance: float) -> 
     for some in (data[:MOST_ROWS], data[:1], nothing):
         ids, values = padded(some.aligned_to(model.terms_).matrix)
         found = session(terms=np.insert(ids, 0, -1, axis=1), values=np.insert(values, 0, 5, axis=1))
+        if "log_likelihood" in found:
+            log_probs = np.log(model.probs_.astype(np.float64))
+            assert_close(found["log_likelihood"], some.aligned_to(model.terms_).matrix @ log_probs, tolerance)
+            assert_close(found["scores"], np.tile(log_probs, (len(some), 1)), tolerance)
+            continue
         assert_close(found["codes"], model.transform(some, refine=False), tolerance)
         assert_close(found["scores"], all_scores(model, some, refine=False), tolerance)
 
@@ -140,6 +146,12 @@ def _texts(session: Session, model: Any, data: Sentences, tolerance: float) -> N
         found = session(words=numbers)
         if "probs" in found:
             assert_close(found["probs"], model.predict_probs(some), tolerance)
+            continue
+        if "probs_of_mean" in found:
+            codes = model.vae_.transform(some, kind="mean")
+            assert_close(found["codes"], codes, tolerance)
+            expected = model.network_.probe(torch.from_numpy(codes)).exp().detach().numpy()
+            assert_close(found["probs_of_mean"], expected, tolerance)
             continue
         settings = model.get_params(deep=False)
         refine_steps, model.refine_steps = settings["refine_steps"], 0
