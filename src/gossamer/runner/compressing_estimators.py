@@ -47,7 +47,7 @@ WHY_NOT = {
     "CompressedLanguageModel": "it has a budget and a compress(data) of its own",
     "LightGCN": "it has a table of ids and no layers",
     "SparseCountRegressor": "its convolutions are small; encoder='mlp' can be split",
-    "SparseLabelClassifier": "its members, one per fold, are one batched product, without layers; hidden_dims makes it smaller",
+    "SparseLabelClassifier": "its members are one batched product, without layers; hidden_dims makes it smaller",
 }
 
 
