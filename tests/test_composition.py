@@ -148,9 +148,8 @@ def test_networks_within_a_budget(name, tmp_path):
     loaded = gossamer.load(tmp_path / "small")
     np.testing.assert_array_equal(answer(loaded, test), answer(small, test))
     assert loaded.get_params() == model.get_params()
-    if not isinstance(model, NeuralEM):
-        pytest.importorskip("onnxruntime")
-        assert_parity(loaded, test, tolerance=1e-4)
+    pytest.importorskip("onnxruntime")
+    assert_parity(loaded, test, tolerance=1e-4)
 
 
 def test_a_full_budget_changes_nothing_to_speak_of():

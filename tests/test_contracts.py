@@ -180,7 +180,7 @@ CASES = [
 # What has no graph, by the sentence that says why.
 NOT_EXPORTED = {
     CountVAE: "inference must be one with an encoder to be exported, got 'svi'",
-    NeuralEM: "NeuralEM has nothing to export: it makes a model for each series by EM over the whole series",
+    NeuralEM: "method must be another to be exported, got 'em': it ends when no series of the data gets better",
 }
 
 

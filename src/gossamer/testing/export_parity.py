@@ -195,10 +195,29 @@ def _filters(session: Session, model: Any, data: Sequences, tolerance: float) ->
     assert_close(together["filtered"][0], together["filtered"][1], tolerance)
 
 
+def _whole_series(session: Session, model: Any, data: Sequences, tolerance: float) -> None:
+    for some in (data[:MOST_ROWS], data[:1]):
+        values, lengths = np.asarray(some.observations), np.asarray(some.lengths)
+        kind, nothing = (np.int64, -1) if model.emission == "categorical" else (np.float32, np.nan)
+        shape = (len(some), int(lengths.max(initial=0)) + 2, *values.shape[1:])
+        is_there = np.arange(shape[1]) < lengths[:, None]
+        given = {"observations": np.full(shape, nothing, dtype=kind), "lengths": lengths.astype(np.int64)}
+        given["observations"][is_there] = values
+        if "features" in session.inputs:
+            given["features"] = np.asarray(some.features, dtype=np.float32)
+        found = session(**given)
+        assert_close(found["state_probs"][is_there], model.predict_proba(some), 10 * tolerance)
+        assert not found["state_probs"][~is_there].any()
+        states, expected = model.next_observation(some)
+        assert_close(found["next_states"], states, 10 * tolerance)
+        assert_close(found["expected"], expected, 10 * tolerance)
+
+
 COMPARISONS: list[tuple[set[str], Callable[[Session, Any, Any, float], None]]] = [
     ({"items", "values"}, _histories),
     ({"terms", "values"}, _documents),
     ({"users", "items"}, _pairs),
+    ({"observations", "lengths"}, _whole_series),
     ({"features"}, _rows),
     ({"belief"}, _filters),
     ({"words", "hidden_0"}, _steps),
