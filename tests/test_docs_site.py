@@ -1,4 +1,4 @@
-"""The site is built without a warning where the docs extra is installed, and the drawing of the house has every room."""
+"""The site is built without a warning where the docs extra is installed; the drawing of the house has every room."""
 
 from __future__ import annotations
 
