@@ -1,7 +1,7 @@
 """Fitted models of four families at 60 % of their layers: what they answer before and after, without training again.
 
-`compress_estimator` is `gossamer.compress` behind the estimator's own face: the model goes on to recommend, transform,
-save and export.
+`gossamer.compress` takes a fitted estimator as it takes a network: the model goes on to recommend, transform, save and
+export.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gossamer import Budget, datasets
+from gossamer import Budget, compress, datasets
 from gossamer.data.parts import over_words
 from gossamer.data.splits import split_users
 from gossamer.models.counts import CDAE, CountVAE
@@ -19,17 +19,16 @@ from gossamer.models.discrete import SparseDiscreteVAE
 from gossamer.models.spikeslab import SentenceVAE
 from gossamer.report.budget_figure import draw_layer_shares
 from gossamer.report.svg import write_svg
-from gossamer.runner.compressing_estimators import compress_estimator
 
 BUDGET = Budget(params=0.6, of="layers")
 
 
 def tell(name: str, model: Any, train: Any, test: Any, measure: str) -> Any:
-    small, report = compress_estimator(model.fit(train), train, BUDGET)
+    small = compress(model.fit(train), data=train, budget=BUDGET)
     before, after = (found.evaluate(test)[measure] for found in (model, small))
-    share = report.share("params")
+    share = small.compression_report.share("params")
     print(f"{name}: {measure} {before:.3f} → {after:.3f} with {share:.0%} of all parameters")
-    return report
+    return small.compression_report
 
 
 if __name__ == "__main__":

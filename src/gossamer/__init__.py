@@ -34,7 +34,7 @@ _HOMES = {
     "Budget": ("gossamer.models.lowrank.budget", "Budget"),
     "Interactions": ("gossamer.data.interactions", "Interactions"),
     "compare": ("gossamer.runner.comparing", "compare"),
-    "compress": ("gossamer.models.lowrank.compression", "compress"),
+    "compress": ("gossamer.runner.compressing_anything", "compress"),
     "load": ("gossamer.persistence", "load"),
     "read_artifact": ("gossamer.persistence", "read_artifact"),
     "read_interactions": ("gossamer.data.readers", "read_interactions"),

@@ -11,10 +11,12 @@ from gossamer.models.community import LightGCN
 from gossamer.models.counts import CDAE, CountVAE
 from gossamer.models.discrete import SparseDiscreteVAE
 from gossamer.models.discrete.rows import Rows
+from gossamer.models.embeddings import AnchorLanguageModel
 from gossamer.models.linear import EASE
 from gossamer.models.lowrank import Budget
+from gossamer.models.spikeslab import SentenceProbe
 from gossamer.runner.compressing_estimators import ROWS_AT_ONCE, WHY_NOT, can_be_compressed, compress_estimator
-from gossamer.testing.right_answers import two_blocks, two_themes
+from gossamer.testing.right_answers import two_blocks, two_themes, two_topics
 
 BUDGET = Budget(params=0.9)
 
@@ -78,3 +80,22 @@ def test_refusals(autoencoder):
     searched = CountVAE(latent_dim=2, encoder_dims=[4], inference="svi", epochs=1).fit(texts)
     with pytest.raises(ValueError, match="inference must be one with an encoder for a model to be compressed"):
         compress_estimator(searched, texts, BUDGET)
+
+
+def test_a_probe_and_the_codes_that_it_reads_stay_one():
+    data = two_topics()
+    settings = {"latent_dim": 4, "embedding_dim": 8, "hidden_dim": 8, "epochs": 1}
+    model = SentenceProbe(vae=settings, hidden_dims=[8], epochs=1).fit(data.train)
+    before = model.predict_probs(data.test)
+    small, _ = compress_estimator(model, data.train, Budget(params=0.8, of="layers"))
+    assert small.vae_.network_ is small.network_.network
+    assert model.vae_.network_ is model.network_.network
+    assert set(small.evaluate(data.test)) == set(model.evaluate(data.test))
+    np.testing.assert_array_equal(model.predict_probs(data.test), before)
+
+
+def test_a_language_model_that_drops_its_own_weights_is_refused():
+    data = two_topics()
+    model = AnchorLanguageModel(network="awd-lstm", method="dense", ratio=None, embedding_dim=4, hidden_dim=4, epochs=1)
+    with pytest.raises(ValueError, match="network='awd-lstm' drops entries of its own matrices"):
+        compress_estimator(model.fit(data.train), data.train, BUDGET)

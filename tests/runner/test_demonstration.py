@@ -57,3 +57,9 @@ def test_chapters_are_of_one_task_each_and_name_models_of_the_catalogue() -> Non
         for model, settings in chapter.models.items():
             make_estimator(model, settings, seed=0)
         assert chapter.halved is None or chapter.halved in chapter.models
+
+
+def test_the_demo_fits_every_linear_model() -> None:
+    from gossamer.models.linear import ESTIMATORS
+
+    assert set(ESTIMATORS) <= {model for chapter in CHAPTERS for model in chapter.models}

@@ -12,6 +12,7 @@ from torch import nn
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.unrolled import UnrolledLSTM
 from gossamer.persistence import check_array
 
 PREFIX = "network."
@@ -67,6 +68,7 @@ def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> Non
 
 def split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     """Split those layers of a network that were split when its arrays were stored, as their names say."""
+    _unroll_like(network, arrays)
     for name, module in list(network.named_modules()):
         first = {nn.Linear: "0", nn.Embedding: "codes"}.get(type(module))
         halves = arrays.get(f"{PREFIX}{name}.{first}.weight")
@@ -80,3 +82,11 @@ def split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
             split = LowRankEmbedding(module.num_embeddings, module.embedding_dim, halves.shape[1], module.padding_idx)
         parent, _, child = name.rpartition(".")
         setattr(network.get_submodule(parent), child, split)
+
+
+def _unroll_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Take those LSTMs apart of which something was split: their matrices are layers then."""
+    for name, module in list(network.named_modules()):
+        if isinstance(module, nn.LSTM) and any(array.startswith(f"{PREFIX}{name}.directions.") for array in arrays):
+            parent, _, child = name.rpartition(".")
+            setattr(network.get_submodule(parent), child, UnrolledLSTM(module))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MatplotlibFigure
+from typing import NamedTuple, TypeAlias
 
 
 class Estimate(NamedTuple):
@@ -40,28 +36,6 @@ class Drawing(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Drawing({self.title!r}: {self.alt})"  # nobody reads the SVG
-
-    def figure(self) -> MatplotlibFigure:
-        """Return the picture as a matplotlib figure; only what was drawn here can be had as one."""
-        from gossamer.report.svg import Painted  # matplotlib is heavy, and a report may have no picture
-
-        if not isinstance(self.svg, Painted):
-            raise ValueError(f"svg must be drawn by gossamer to be had as a figure, got a {type(self.svg).__name__}")
-        return self.svg.figure()
-
-    def _repr_html_(self) -> str:
-        name = f"gossamer-{zlib.crc32(self.svg.encode())}"  # ids of pictures in other cells are others
-        svg = place_svg(self.svg, self.alt, name)
-        return f'<figure style="margin: 0.4em 0; max-width: 36em;">{escape(self.title)}{svg}</figure>'
-
-
-class Drawings(tuple[Drawing, ...]):
-    """Pictures that belong together, one below the other in a notebook."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        return "".join(drawing._repr_html_() for drawing in self)
 
 
 def place_svg(svg: str, alt: str, name: str) -> str:
@@ -134,3 +108,12 @@ class Section:
     title: str
     blocks: Sequence[Block]
     lead: str = ""
+
+
+def drawings_in(blocks: Sequence[Block]) -> Iterator[Drawing]:
+    """Yield the drawings of blocks from top to bottom, those inside folds too."""
+    for block in blocks:
+        if isinstance(block, Figure):
+            yield from block.drawings
+        elif isinstance(block, Fold):
+            yield from drawings_in(block.blocks)

@@ -42,45 +42,41 @@ _STYLE: dict[Any, dict[str, Any]] = {
 
 
 class Painted(str):
-    """An `<svg>` element that remembers how it was painted."""
+    """An `<svg>` element that remembers how it was painted, for `report.plot` to paint it again."""
 
     paint: Callable[[Axes], None]
     height: float
 
-    def figure(self) -> Figure:
-        """Return the same as a matplotlib figure, on white paper."""
-        with _house_style():
-            figure = _paint_figure(self.paint, self.height)
-            figure.set_facecolor("white")
-            return figure
-
 
 def draw_svg(paint: Callable[[Axes], None], height: float = 250) -> Painted:
     """Give `paint` empty axes in the house style and return what it drew as an `<svg>` element."""
-    with _house_style():
-        target = io.BytesIO()
-        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        _paint_figure(paint, height).savefig(target, format="svg", metadata=metadata)
-    painted = Painted(_fit_for_page(target.getvalue().decode()))
+    with house_style():
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        paint(figure.subplots())
+        painted = Painted(figure_svg(figure))
     painted.paint, painted.height = paint, height
     return painted
 
 
+def figure_svg(figure: Figure) -> str:
+    """Return a figure that was painted in the house style as an `<svg>` element on no paper of its own."""
+    target = io.BytesIO()
+    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with house_style():
+        figure.savefig(target, format="svg", metadata=metadata, facecolor="none")
+    return _fit_for_page(target.getvalue().decode())
+
+
 @contextmanager
-def _house_style() -> Iterator[None]:
+def house_style() -> Iterator[None]:
+    """Draw as a report does, whatever the user's matplotlibrc says, and leave the user's settings as they were."""
     with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()  # whatever the user's matplotlibrc says, a report looks the same
+        matplotlib.rcdefaults()
         for group, settings in _STYLE.items():
             matplotlib.rc(group, **settings)
         # A script the layout font lacks is no fault: the reader's browser draws the text.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
-
-
-def _paint_figure(paint: Callable[[Axes], None], height: float) -> Figure:
-    figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-    paint(figure.subplots())
-    return figure
 
 
 def write_svg(svg: str, path: Path) -> None:

@@ -26,25 +26,28 @@ from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.rows import Rows
 from gossamer.models.embeddings.text.text_training import pad_texts
 from gossamer.models.lowrank import Budget, CompressionReport, SearchSettings, compress
+from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.markov.neural.arguments import unrolled_of
 from gossamer.models.markov.neural.em_layer import observe
 from gossamer.models.markov.neural.network import NeuralEMNetwork
 from gossamer.models.spikeslab.module import SentenceNetwork
+from gossamer.models.spikeslab.probe_network import FrozenProbe, SimpleClassifier
 from gossamer.models.spikeslab.ragged import pack_sentences
+from gossamer.models.spikeslab.sentences import over_known_words
 from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.text_cnn import TextCNN
 
 Answer = Callable[[Any, Tensor], Tensor]  # (network, numbers of rows) → what the network says of them
 ROWS_AT_ONCE, NUM_BATCHES = 64, 8
 # Networks that this door does not take, by the estimator's name; all others have none.
 WHY_NOT = {
-    "AnchorLanguageModel": "its word table is compressed by method and ratio; compressed-language-model splits an LSTM",
+    "AnchorLanguageModel": "network='awd-lstm' drops entries of its own matrices; network='lstm' can be split",
     "CompressedClassifier": "it has a budget and a compress(data) of its own",
     "CompressedLanguageModel": "it has a budget and a compress(data) of its own",
     "LightGCN": "it has a table of ids and no layers",
-    "SentenceProbe": "it reads codes of a network that must stay as it was; compress a SentenceVAE",
     "SparseCountRegressor": "its convolutions are small; encoder='mlp' can be split",
-    "SparseLabelClassifier": "its members side by side are one batched product, without layers",
+    "SparseLabelClassifier": "its members are one batched product, without layers; hidden_dims makes it smaller",
 }
 
 
@@ -60,6 +63,9 @@ def compress_estimator(
     random_state: int | None = 0,
 ) -> tuple[Any, CompressionReport]:
     """Return a copy of a fitted estimator whose network is within `budget`, and the report; the estimator stays.
+
+    `gossamer.compress` is the same for estimators and for networks of your own, and returns the copy alone, with the
+    report as its `compression_report`.
 
     `data` are training data of the estimator; a few hundred rows of them tell which directions of each layer matter.
     The allocator "cobla" searches for the ranks that change the network's answers least. Patterns in `keep` and `only`
@@ -94,13 +100,18 @@ def compress_estimator(
     )
     compressed = copy.copy(estimator)
     compressed.network_ = small.get_submodule("network").eval()
+    if isinstance(compressed.network_, FrozenProbe):  # the codes that it reads are those of a model of its own
+        compressed.vae_ = copy.copy(estimator.vae_)
+        compressed.vae_.network_ = compressed.network_.network
     report: Any = small.compression_report
+    compressed.compression_report = report
     return compressed, report
 
 
 def can_be_compressed(estimator: Any) -> bool:
     """Say whether a fitted estimator has a network that this module knows."""
-    return isinstance(getattr(estimator, "network_", None), tuple(ANSWERS))
+    has_own_way = isinstance(estimator, CompressedNetwork)
+    return not has_own_way and isinstance(getattr(estimator, "network_", None), tuple(ANSWERS))
 
 
 def why_not(estimator: Any) -> str:
@@ -110,7 +121,7 @@ def why_not(estimator: Any) -> str:
 
 def _word_table(network: nn.Module) -> list[str]:
     """Return the layers inside the table of a text model, which stores itself in its own way."""
-    if not isinstance(network, TextCNN):
+    if not isinstance(network, TextCNN | LSTMLanguageModel):
         return []
     parts = network.embedding.named_modules(prefix="embedding")
     return [name for name, part in parts if isinstance(part, nn.Linear | nn.Embedding)]
@@ -181,6 +192,21 @@ def _of_sentences(estimator: Any, data: Any) -> Answer:
     return answer
 
 
+def _of_probe(estimator: Any, data: Any) -> Answer:
+    """The log-probabilities of the classes: of the mean code, where a probe would average over draws of it."""
+    max_length = estimator.vae_.max_length
+    known = over_known_words(data, estimator.vae_.words_, max_length).sentences
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        batch = pack_sentences(known, rows.numpy(), max_length)
+        if isinstance(network, SimpleClassifier):
+            return network(batch)  # type: ignore[no-any-return]
+        codes = network.network.codes.describe(network.network.features(batch))
+        return network.probe(codes.mean)  # type: ignore[no-any-return]
+
+    return answer
+
+
 def _of_users(estimator: Any, data: Any) -> Answer:
     """The scores of all items, users being read from their histories; what is cached of items stays as it is."""
 
@@ -218,6 +244,18 @@ def _of_texts(estimator: Any, data: Any) -> Answer:
     return answer
 
 
+def _of_words(estimator: Any, data: Any) -> Answer:
+    """What the output layer, which is the word table, reads at every word; all its answers would not fit."""
+    known = over_words(data, estimator.words_)
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        tokens = pad_texts(known, rows.numpy(), estimator.num_steps)
+        hidden, _ = network.hidden(tokens.where(tokens >= 0, estimator.start_))
+        return hidden  # type: ignore[no-any-return]
+
+    return answer
+
+
 def _of_counted(estimator: Any, data: Any) -> Answer:
     """The logits of classes and gate."""
 
@@ -235,6 +273,9 @@ ANSWERS: dict[type, Callable[[Any, Any], Answer]] = {
     SentenceNetwork: _of_sentences,
     CommunityNetwork: _of_users,
     NeuralEMNetwork: _of_series,
+    FrozenProbe: _of_probe,
+    SimpleClassifier: _of_probe,
     TextCNN: _of_texts,
+    LSTMLanguageModel: _of_words,
     DenseEncoder: _of_counted,
 }

@@ -45,6 +45,7 @@ CHAPTERS = (
             "popularity": {},
             "item-knn": {},
             "ease": {},
+            "slim": {},
             "als": {},
             "count-recommender": {
                 "latent_dim": 50,

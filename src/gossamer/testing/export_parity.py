@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from gossamer.data.arrays import LabelledArrays
@@ -96,6 +97,11 @@ def _documents(session: Session, model: Any, data: Counts, tolerance: float) -> 
     for some in (data[:MOST_ROWS], data[:1], nothing):
         ids, values = padded(some.aligned_to(model.terms_).matrix)
         found = session(terms=np.insert(ids, 0, -1, axis=1), values=np.insert(values, 0, 5, axis=1))
+        if "log_likelihood" in found:
+            log_probs = np.log(model.probs_.astype(np.float64))
+            assert_close(found["log_likelihood"], some.aligned_to(model.terms_).matrix @ log_probs, tolerance)
+            assert_close(found["scores"], np.tile(log_probs, (len(some), 1)), tolerance)
+            continue
         assert_close(found["codes"], model.transform(some, refine=False), tolerance)
         assert_close(found["scores"], all_scores(model, some, refine=False), tolerance)
 
@@ -141,6 +147,12 @@ def _texts(session: Session, model: Any, data: Sentences, tolerance: float) -> N
         if "probs" in found:
             assert_close(found["probs"], model.predict_probs(some), tolerance)
             continue
+        if "probs_of_mean" in found:
+            codes = model.vae_.transform(some, kind="mean")
+            assert_close(found["codes"], codes, tolerance)
+            expected = model.network_.probe(torch.from_numpy(codes)).exp().detach().numpy()
+            assert_close(found["probs_of_mean"], expected, tolerance)
+            continue
         settings = model.get_params(deep=False)
         refine_steps, model.refine_steps = settings["refine_steps"], 0
         assert_close(found["codes"], model.transform(some, kind="mean"), tolerance)
@@ -183,10 +195,29 @@ def _filters(session: Session, model: Any, data: Sequences, tolerance: float) ->
     assert_close(together["filtered"][0], together["filtered"][1], tolerance)
 
 
+def _whole_series(session: Session, model: Any, data: Sequences, tolerance: float) -> None:
+    for some in (data[:MOST_ROWS], data[:1]):
+        values, lengths = np.asarray(some.observations), np.asarray(some.lengths)
+        kind, nothing = (np.int64, -1) if model.emission == "categorical" else (np.float32, np.nan)
+        shape = (len(some), int(lengths.max(initial=0)) + 2, *values.shape[1:])
+        is_there = np.arange(shape[1]) < lengths[:, None]
+        given = {"observations": np.full(shape, nothing, dtype=kind), "lengths": lengths.astype(np.int64)}
+        given["observations"][is_there] = values
+        if "features" in session.inputs:
+            given["features"] = np.asarray(some.features, dtype=np.float32)
+        found = session(**given)
+        assert_close(found["state_probs"][is_there], model.predict_proba(some), 10 * tolerance)
+        assert not found["state_probs"][~is_there].any()
+        states, expected = model.next_observation(some)
+        assert_close(found["next_states"], states, 10 * tolerance)
+        assert_close(found["expected"], expected, 10 * tolerance)
+
+
 COMPARISONS: list[tuple[set[str], Callable[[Session, Any, Any, float], None]]] = [
     ({"items", "values"}, _histories),
     ({"terms", "values"}, _documents),
     ({"users", "items"}, _pairs),
+    ({"observations", "lengths"}, _whole_series),
     ({"features"}, _rows),
     ({"belief"}, _filters),
     ({"words", "hidden_0"}, _steps),

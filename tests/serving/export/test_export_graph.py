@@ -69,3 +69,22 @@ def test_missing_extra(monkeypatch):
     assert [node.kind for node in graph.nodes] == ["Add", "Identity"]  # drawn, and looked at, without it
     with pytest.raises(ImportError, match=r"pip install 'gossamer\[export\]'"):
         graph.model({})
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_loop_carries_on_and_sees_what_is_around_it(backwards):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    graph = Graph(real=np.float64)
+    steps, factor = graph.input("steps", np.float64, "length", 1), graph.input("factor", np.float64, 1)
+    body = graph.body()
+    total, step = (body.input(f"{body.scope}{name}", np.float64, 1) for name in ("total", "step"))
+    added = total + step * body.see(factor)
+    for name in ("carried", "shown"):
+        body.output(f"{body.scope}{name}", added, np.float64, 1)
+    last, every = graph.scan(body, [graph.constant(np.array([0.0]))], [steps], 1, backwards=backwards)
+    graph.output("last", last, np.float64, 1)
+    graph.output("every", every, np.float64, "length", 1)
+    session = onnxruntime.InferenceSession(graph.model({}).SerializeToString(), providers=["CPUExecutionProvider"])
+    last, every = session.run(None, {"steps": np.array([[1.0], [2.0], [3.0]]), "factor": np.array([10.0])})
+    assert last.tolist() == [60.0]
+    assert every.ravel().tolist() == ([60.0, 50.0, 30.0] if backwards else [10.0, 30.0, 60.0])

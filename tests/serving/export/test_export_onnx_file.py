@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gossamer.models.counts import Unigram
+from gossamer.models.counts import CountVAE
 from gossamer.models.discrete import SparseCodes
 from gossamer.models.linear import EASE, BiasedMF
 from gossamer.persistence.vocabularies import read_vocabulary
@@ -37,8 +37,9 @@ def test_file_and_vocabularies(tmp_path):
 
 def test_a_refused_model_leaves_what_was_there(tmp_path, monkeypatch):
     (tmp_path / "m.onnx").write_text("old")
-    with pytest.raises(ValueError, match="Unigram has nothing to export"):
-        write_onnx(Unigram().fit(two_themes().train), tmp_path / "m.onnx")
+    searched = CountVAE(latent_dim=2, encoder_dims=[4], inference="svi", epochs=1).fit(two_themes().train)
+    with pytest.raises(ValueError, match="inference must be one with an encoder to be exported, got 'svi'"):
+        write_onnx(searched, tmp_path / "m.onnx")
     codes = SparseCodes().fit(np.eye(3, dtype=np.float32), ["a", "b", "c"])
     with pytest.raises(ValueError, match="SparseCodes has nothing to export: it is an index to search in"):
         write_onnx(codes, tmp_path / "m.onnx")

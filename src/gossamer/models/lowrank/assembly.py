@@ -13,7 +13,7 @@ from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.matrices import convolution_factors
 from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear, TiedOutput
 from gossamer.models.lowrank.sites import Convolution, Site, find_sites
-from gossamer.models.lowrank.unrolled import can_be_unrolled, unroll
+from gossamer.networks.unrolled import can_be_unrolled, unroll
 
 
 def split_sites_(model: nn.Module, chosen: Mapping[Site, Factors]) -> None:

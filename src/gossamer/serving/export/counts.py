@@ -11,6 +11,7 @@ from gossamer.models.counts.count_model import CountModel
 from gossamer.models.counts.inputs import InputFeatures
 from gossamer.models.counts.module import Decoder, Encoder
 from gossamer.models.counts.network_ranker import NetworkRanker
+from gossamer.models.counts.unigram import Unigram
 from gossamer.serving.export.graph import Graph, Value
 from gossamer.serving.export.histories import Histories, put_scores, read_histories
 from gossamer.serving.export.layers import activate
@@ -22,8 +23,9 @@ def draw_graph(model: Any) -> Graph:
     """Return the graph of a fitted count model."""
     if isinstance(model, CountModel):
         return _document_graph(model)
-    if not isinstance(model, NetworkRanker):
-        raise ValueError(f"{type(model).__name__} has nothing to export: it gives every document the same answer")
+    if isinstance(model, Unigram):
+        return _unigram_graph(model)
+    assert isinstance(model, NetworkRanker)
     is_refined = getattr(model, "scoring", "amortised") != "amortised"
     what = f"scoring='amortised', {AMORTISED}" if is_refined else "what is seen not left out"
     graph = Graph(f"recommend: the score of every item for a history, {what}")
@@ -35,6 +37,17 @@ def draw_graph(model: Any) -> Graph:
         network: Any = model.network_
         scores = _log_probs(graph, network.decoder, _encode(graph, histories, inputs, network.encoder))
     put_scores(graph, histories, scores, model.popularity_)
+    return graph
+
+
+def _unigram_graph(model: Unigram) -> Graph:
+    """Return log p(document) = Σ count · log p(term): what `evaluate` makes perplexities of."""
+    graph = Graph("evaluate: the log-likelihood of a document, from which perplexities are, and of every single term")
+    histories = read_histories(graph, "terms")
+    log_probs = np.log(model.probs_.astype(np.float64)).astype(np.float32)
+    graph.output("log_likelihood", histories.pooled(log_probs[:, None]).drop_axis(1), np.float32, "batch")
+    everybody = graph.op("Expand", log_probs[None], graph.join(histories.ids.length(0), np.array([1]), axis=0))
+    graph.output("scores", everybody, np.float32, "batch", len(model.terms_))
     return graph
 
 

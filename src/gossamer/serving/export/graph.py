@@ -146,10 +146,13 @@ class Port:
 class Graph:
     """A graph that grows; `answers` says in a sentence which of the model's answers it gives.
 
-    It is drawn without `onnx`, which only `model` needs: others may want to look at it.
+    It is drawn without `onnx`, which only `model` needs: others may want to look at it. `real` is what numbers of
+    double precision become; `scope` begins the names of a graph that is the body of a loop in another.
     """
 
     answers: str = ""
+    real: type[np.floating[Any]] = np.float32
+    scope: str = ""
     nodes: list[Node] = field(default_factory=list, repr=False)
     constants: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     inputs: list[Port] = field(default_factory=list, repr=False)
@@ -166,15 +169,15 @@ class Graph:
         self.outputs.append(Port(name, np.dtype(dtype), shape))
 
     def constant(self, array: Operand) -> Value:
-        """Return an array, tensor or number as a value: float32, bool or int64; a table of smaller integers stays."""
+        """Return an array, tensor or number as a value: real, bool or int64; a table of smaller integers stays."""
         if isinstance(array, torch.Tensor):
             array = array.detach().cpu().numpy()
         found = np.asarray(array)
         if found.dtype.kind == "f":
-            found = found.astype(np.float32, copy=False)
+            found = found.astype(self.real if found.dtype == np.float64 else np.float32, copy=False)
         elif found.dtype.kind == "i" and found.ndim < 2:
             found = found.astype(np.int64, copy=False)
-        name = f"constant_{len(self.constants)}"
+        name = f"{self.scope}constant_{len(self.constants)}"
         self.constants[name] = np.ascontiguousarray(found)
         return Value(self, name)
 
@@ -185,12 +188,40 @@ class Graph:
     def op_of(self, kind: str, num_results: int, *operands: Operand, **attributes: Any) -> list[Value]:
         """Add a node with several results."""
         given = [operand if isinstance(operand, Value) else self._operand(operand) for operand in operands]
-        names = [f"{kind}_{len(self.nodes)}_{place}" for place in range(num_results)]
+        names = [f"{self.scope}{kind}_{len(self.nodes)}_{place}" for place in range(num_results)]
         self.nodes.append(Node(kind, [value.name for value in given], names, attributes))
         return [Value(self, name) for name in names]
 
     def _operand(self, operand: Operand) -> Value:
         return Value(self, "") if operand is None else self.constant(operand)
+
+    def body(self) -> Graph:
+        """Return an empty graph for a loop in this one; it may `see` this one's values."""
+        return Graph(real=self.real, scope=f"{self.scope}loop_{len(self.nodes)}/")
+
+    def see(self, outside: Value) -> Value:
+        """Return a value of the graph around this one, for operators of this one."""
+        return Value(self, outside.name)
+
+    def scan(
+        self, body: Graph, carried: list[Value], steps: list[Value], num_outputs: int, *, backwards: bool = False
+    ) -> list[Value]:
+        """Run `body` along the first axis of `steps`; return what it carried last, then what it put out, stacked.
+
+        The inputs of the body are what is carried and a row of each of `steps`, its outputs what is carried on and
+        `num_outputs` rows.
+        """
+        way = int(backwards)
+        return self.op_of(
+            "Scan",
+            len(carried) + num_outputs,
+            *carried,
+            *steps,
+            body=body,
+            num_scan_inputs=len(steps),
+            scan_input_directions=[way] * len(steps),
+            scan_output_directions=[way] * num_outputs,
+        )
 
     def gather(self, table: Operand, rows: Operand, axis: int = 0) -> Value:
         """Return rows of a table."""
@@ -220,15 +251,13 @@ class Graph:
         """Return what the constants take."""
         return sum(array.nbytes for array in self.constants.values())
 
-    def model(self, metadata: dict[str, str]) -> Any:
-        """Return the checked ONNX model."""
-        size = self.num_bytes()
-        if size > LARGEST_BYTES:
-            raise ValueError(f"the model must take less than 2 GB in ONNX, got {size:,} bytes")
-        onnx = _require_onnx()
+    def _proto(self, onnx: Any) -> Any:
+        """Return nodes, ports and constants as onnx has them, those of loops inside."""
         helper = onnx.helper
 
         def plain(value: Any) -> Any:
+            if isinstance(value, Graph):
+                return value._proto(onnx)
             return helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
 
         nodes = [
@@ -242,7 +271,16 @@ class Graph:
             for ports in (self.inputs, self.outputs)
         )
         weights = [onnx.numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        body = helper.make_graph(nodes, "gossamer", inputs, outputs, weights)
+        return helper.make_graph(nodes, self.scope.strip("/").replace("/", "_") or "gossamer", inputs, outputs, weights)
+
+    def model(self, metadata: dict[str, str]) -> Any:
+        """Return the checked ONNX model."""
+        size = self.num_bytes()
+        if size > LARGEST_BYTES:
+            raise ValueError(f"the model must take less than 2 GB in ONNX, got {size:,} bytes")
+        onnx = _require_onnx()
+        helper = onnx.helper
+        body = self._proto(onnx)
         made = helper.make_model(
             body,
             opset_imports=[helper.make_opsetid("", OPSET)],

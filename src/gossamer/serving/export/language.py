@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from gossamer.models.lowrank.module import TiedOutput
-from gossamer.models.lowrank.unrolled import LSTMDirection, UnrolledLSTM
+from gossamer.networks.unrolled import LSTMDirection, UnrolledLSTM
 from gossamer.serving.export.graph import Graph, Value
 from gossamer.serving.export.layers import run_module
 from gossamer.serving.export.tables import GraphTable

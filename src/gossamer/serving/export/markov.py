@@ -12,19 +12,19 @@ from gossamer.models.markov.emissions import EMISSIONS
 from gossamer.models.markov.forecasting import hazard
 from gossamer.models.markov.hsmm import HSMM
 from gossamer.models.markov.markov_model import MarkovModel
+from gossamer.models.markov.neural.neural_em import NeuralEM
 from gossamer.models.markov.step import emission_part
 from gossamer.serving.export.graph import Graph, Value
+from gossamer.serving.export.neural_em import draw_neural_em
 
 LOWEST = np.float32(-1e30)  # in the place of log 0: a runtime's -inf - -inf is NaN
 
 
 def draw_graph(model: Any) -> Graph:
-    """Return the filter of a fitted HMM or HSMM that all series share."""
-    if not isinstance(model, MarkovModel):
-        raise ValueError(
-            f"{type(model).__name__} has nothing to export: it makes a model for each series by EM over the whole "
-            "series; ask it for predict or next_observation where gossamer is installed"
-        )
+    """Return the filter of a fitted HMM or HSMM that all series share, or a NeuralEM, which reads series whole."""
+    if isinstance(model, NeuralEM):
+        return draw_neural_em(model)
+    assert isinstance(model, MarkovModel)
     if not model.tied:
         raise ValueError("tied must be True for a model to be exported, got False: every series has a model of its own")
     is_ages = isinstance(model, HSMM)

@@ -13,7 +13,7 @@ from gossamer.models.spikeslab.codes import Codes, GaussianCodes
 from gossamer.models.spikeslab.gates import LARGEST, SMALLEST, BalancedScores, balanced_off_logit
 from gossamer.models.spikeslab.hierarchical import LEAST_CONCENTRATION, SIZE_POWER, HierarchicalCodes
 from gossamer.models.spikeslab.module import GRUEncoder, WordVectors
-from gossamer.models.spikeslab.probe_network import SimpleClassifier
+from gossamer.models.spikeslab.probe_network import DenseLayers, SimpleClassifier
 from gossamer.models.spikeslab.rivals import MatCodes, SparseCodingCodes
 from gossamer.models.spikeslab.sentence_probe import SentenceProbe
 from gossamer.models.spikeslab.sentence_vae import SentenceVAE
@@ -43,20 +43,30 @@ def draw_graph(model: Any) -> Graph:
 
 
 def _class_graph(model: SentenceProbe) -> Graph:
-    network = model.network_
-    if not isinstance(network, SimpleClassifier):
-        raise ValueError(
-            "end_to_end must be True for a SentenceProbe to be exported, got False: it averages over random draws of "
-            "codes; export the codes of its SentenceVAE, vae_"
+    network, max_length = model.network_, model.vae_.max_length
+    if isinstance(network, SimpleClassifier):
+        graph = Graph("predict_probs: the probability of every class of a sentence")
+        read = _features(graph, network.vectors, network.encoder, max_length)
+        name = "probs"
+    else:
+        graph = Graph(
+            "the probability of every class given a sentence's mean code; predict_probs averages over draws of codes, "
+            "which no graph repeats"
         )
-    graph = Graph("predict_probs: the probability of every class of a sentence")
-    hidden = _features(graph, network.vectors, network.encoder, model.vae_.max_length)
-    *layers, last = network.probe.layers
-    for layer in layers:
-        hidden = graph.linear(layer, hidden).apply("LeakyRelu", alpha=0.01)
-    probs = graph.linear(last, hidden).apply("Softmax", axis=1)
-    graph.output("probs", probs, np.float32, "batch", len(model.label_names_))
+        codes = network.network
+        features = _features(graph, codes.vectors, codes.encoder, max_length)
+        read, _, _ = _describe(graph, codes.codes, features)
+        graph.output("codes", read, np.float32, "batch", codes.codes.latent_dim)
+        name = "probs_of_mean"
+    graph.output(name, _classes(graph, network.probe, read), np.float32, "batch", len(model.label_names_))
     return graph
+
+
+def _classes(graph: Graph, probe: DenseLayers, read: Value) -> Value:
+    *layers, last = probe.layers
+    for layer in layers:
+        read = graph.linear(layer, read).apply("LeakyRelu", alpha=0.01)
+    return graph.linear(last, read).apply("Softmax", axis=1)
 
 
 def _features(graph: Graph, vectors: WordVectors, encoder: nn.Module, max_length: int) -> Value:

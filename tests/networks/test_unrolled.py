@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from gossamer.models.lowrank.unrolled import can_be_unrolled, unroll
+from gossamer.networks.unrolled import can_be_unrolled, unroll
 
 
 @pytest.mark.parametrize(
