@@ -22,6 +22,8 @@ from schemathesis.specs.openapi.checks import (
 
 from gossamer.models.linear import EASE, Popularity
 from gossamer.serving.app import create_app
+from gossamer.serving.counters import Counters
+from gossamer.serving.loading import LoadedModel
 from gossamer.serving.service import Service
 from gossamer.serving.settings import Settings
 from gossamer.testing.right_answers import two_blocks
@@ -90,6 +92,45 @@ def test_a_replacement_that_cannot_answer_is_left_alone(tmp_path: Path, monkeypa
         assert caplog.text.count("the old one stays") == 1
         assert client.post("/recommend", json={"history": ["a0"]}).status_code == 200
         assert client.get("/models").json()[0]["kind"] == "EASE"
+
+
+def test_counters_that_cannot_be_shared_end_nothing(tmp_path: Path, monkeypatch, caplog):
+    path = tmp_path / "model"
+    EASE(regularization=1.0).fit(two_blocks().history).save(path)
+    threads: set[str] = set()
+
+    def fail(_: Counters) -> None:
+        threads.add(threading.current_thread().name)
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Counters, "share", fail)
+    app = create_app(Service([path]), Settings(reload_seconds=0.02), shared_counters=tmp_path / "counters")
+    with TestClient(app) as client:
+        wait_until(lambda: caplog.text.count("could not be shared with other workers: no space left on device") > 1)
+        Popularity().fit(two_blocks().history).save(path)
+        wait_until(lambda: client.get("/models").json()[0]["kind"] == "Popularity")
+    assert threads
+    assert all(name.startswith("asyncio_") for name in threads)  # not the thread of the event loop
+
+
+def test_a_look_for_replaced_artifacts_that_fails_is_not_the_last(tmp_path: Path, monkeypatch, caplog):
+    path = tmp_path / "model"
+    EASE(regularization=1.0).fit(two_blocks().history).save(path)
+    service = Service([path])
+    look = service.load_replaced
+    failures = iter([OSError("the disk is gone"), RuntimeError("and so is the rest")])
+
+    def fail_at_first() -> list[LoadedModel]:
+        for error in failures:
+            raise error
+        return look()
+
+    monkeypatch.setattr(service, "load_replaced", fail_at_first)
+    with TestClient(create_app(service, Settings(reload_seconds=0.02))) as client:
+        Popularity().fit(two_blocks().history).save(path)
+        wait_until(lambda: client.get("/models").json()[0]["kind"] == "Popularity")
+    assert "the disk is gone" in caplog.text
+    assert "and so is the rest" in caplog.text
 
 
 def test_an_answer_has_a_time_limit(service, monkeypatch):

@@ -46,10 +46,11 @@ class Counters:
         self.add("gossamer_batched_questions_total", size)
 
     def share(self) -> None:
-        """Let other workers see this one's sums."""
+        """Let other workers see this one's sums; any thread may, because it writes a copy that is made at once."""
         if self._folder is not None:
-            with replacing_file(self._folder / f"{os.getpid()}.json") as temporary:
-                temporary.write_text(json.dumps(self._own))
+            sums = json.dumps(dict(self._own))
+            with replacing_file(self._folder / f"{os.getpid()}.json", durable=False) as temporary:
+                temporary.write_text(sums)
 
     def text(self) -> str:
         """Return all sums in Prometheus's text format."""
