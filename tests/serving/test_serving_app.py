@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import schemathesis
+from answers_alike import assert_alike
 from fastapi import APIRouter
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
@@ -37,6 +39,35 @@ def test_many_at_once_have_the_answers_they_have_alone(client, service):
         alone = service.recommend(**body)
         assert [row["item"] for row in answer["items"]] == [row["item"] for row in alone["items"]]
         assert [row["score"] for row in answer["items"]] == pytest.approx([row["score"] for row in alone["items"]])
+
+
+def test_questions_of_every_kind_go_to_the_model_together(service):
+    asked = [("/recommend", {"model": "als", "history": [item], "n": 3}) for item in ("a0", "b1")]
+    asked += [("/similar", {"model": "als", "item": item, "n": n}) for item in ("a0", "a0", "b1") for n in (2, 5)]
+    asked += [("/encode", {"model": "topics", "texts": [text, "and"]}) for text in ("a1 a2", "", "b1")]
+    asked += [("/encode", {"model": "topics", "documents": [{"a1": 2}]})]
+    # So long that all have come, whatever else the machine does.
+    with (
+        TestClient(create_app(service, Settings(wait_seconds=1.0, reload_seconds=0))) as client,
+        ThreadPoolExecutor(max_workers=len(asked)) as threads,
+    ):
+        answers = [answer.json() for answer in threads.map(lambda one: client.post(one[0], json=one[1]), asked)]
+        metrics = client.get("/metrics").text
+    for (path, body), answer in zip(asked, answers, strict=True):
+        assert_alike(answer, json.loads(json.dumps(getattr(service, path[1:])(**body))))
+    assert "gossamer_batches_total 3" in metrics
+    assert f"gossamer_batched_questions_total {len(asked)}" in metrics
+
+
+def test_a_question_that_cannot_be_answered_fails_alone(service):
+    asked = [{"model": "topics", "documents": [{"and": count}]} for count in (1, 0.5, 2)]
+    with (
+        TestClient(create_app(service, Settings(wait_seconds=0.5, reload_seconds=0))) as client,
+        ThreadPoolExecutor(max_workers=3) as threads,
+    ):
+        answers = list(threads.map(lambda body: client.post("/encode", json=body), asked))
+    assert [answer.status_code for answer in answers] == [200, 400, 200]
+    assert "whole numbers" in answers[1].json()["error"]
 
 
 def wait_until(condition, seconds=20.0):
@@ -134,9 +165,9 @@ def test_a_look_for_replaced_artifacts_that_fails_is_not_the_last(tmp_path: Path
 
 
 def test_an_answer_has_a_time_limit(service, monkeypatch):
-    monkeypatch.setattr(service, "similar", lambda **_: time.sleep(0.5))
+    monkeypatch.setattr(service, "explain", lambda **_: time.sleep(0.5))
     with TestClient(create_app(service, Settings(time_limit=0.1, reload_seconds=0))) as client:
-        response = client.post("/similar", json={"item": "a0"})
+        response = client.post("/explain", json={"model": "ease"})
         assert response.status_code == 503
         assert response.json() == {"error": "the answer took longer than 0.1 seconds; ask again, or for less"}
         assert client.get("/health").status_code == 200
@@ -144,12 +175,12 @@ def test_an_answer_has_a_time_limit(service, monkeypatch):
 
 def test_too_many_questions_are_sent_away(service, monkeypatch):
     gate = threading.Event()
-    monkeypatch.setattr(service, "similar", lambda **_: gate.wait(10) and {})
+    monkeypatch.setattr(service, "explain", lambda **_: gate.wait(10) and {})
     with (
         TestClient(create_app(service, Settings(max_waiting=1, reload_seconds=0))) as client,
         ThreadPoolExecutor(max_workers=3) as threads,
     ):
-        asked = [threads.submit(client.post, "/similar", json={"item": "a0"}) for _ in range(3)]
+        asked = [threads.submit(client.post, "/explain", json={"model": "ease"}) for _ in range(3)]
         wait_until(lambda: sum(one.done() for one in asked) == 2)
         gate.set()
         answers = [one.result() for one in asked]

@@ -17,10 +17,8 @@ from gossamer.serving.batching import Batcher
 from gossamer.serving.counters import Counters
 from gossamer.serving.errors import Busy
 from gossamer.serving.gate import Gate
-from gossamer.serving.loading import LoadedModel
-from gossamer.serving.recommending import Wanted
 from gossamer.serving.routes import answer_errors, make_router
-from gossamer.serving.service import Service
+from gossamer.serving.service import Asked, Service
 from gossamer.serving.settings import Settings
 from gossamer.version import __version__
 
@@ -38,8 +36,8 @@ class Asking:
         self._max_waiting = settings.max_waiting
         self._num_waiting = 0
         self._thread: ThreadPoolExecutor | None = None
-        self.batcher: Batcher[LoadedModel, Wanted, dict[str, Any]] = Batcher(
-            service.recommend_all,
+        self.batcher: Batcher[Asked, Any, dict[str, Any]] = Batcher(
+            service.answer_all,
             self.run,
             on_batch=counters.record_batch,
             max_batch=settings.max_batch,

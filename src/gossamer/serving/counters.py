@@ -16,7 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 HELP = {
     "gossamer_requests_total": ("counter", "Requests by route and status."),
     "gossamer_request_seconds": ("histogram", "Seconds from request to response, by route."),
-    "gossamer_batches_total": ("counter", "Calls of models for recommendations."),
+    "gossamer_batches_total": ("counter", "Calls of models for questions that are answered together."),
     "gossamer_batched_questions_total": ("counter", "Questions answered by these calls."),
     "gossamer_reloads_total": ("counter", "Artifacts that were replaced and loaded again."),
 }

@@ -29,7 +29,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal to itself only: to compare arrays for every question would be a waste
 class LoadedModel:
     """A model as it is served: `name` is its directory's, `identity` tells a replaced artifact from the same one.
 
