@@ -74,6 +74,12 @@ class LoadedModel:
         return None if self.histories is None else Names(self.histories.users)
 
     @cached_property
+    def own_users(self) -> Names | None:
+        """The users that the model itself remembers, as few do."""
+        found = self.estimator.learned_vocabularies().get("users")
+        return None if found is None else Names(found)
+
+    @cached_property
     def titles(self) -> list[Any] | None:
         """What people call the items, where the training data say so."""
         features = None if self.histories is None else self.histories.item_features
