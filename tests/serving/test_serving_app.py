@@ -1,4 +1,4 @@
-"""A server as a whole: many at once, artifacts that are replaced, limits, and what schemathesis thinks of."""
+"""A server as a whole: many at once, artifacts that are replaced, and limits."""
 
 from __future__ import annotations
 
@@ -9,18 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import schemathesis
 from answers_alike import assert_alike
 from fastapi import APIRouter
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from gossamer.models.linear import EASE, Popularity
 from gossamer.serving.app import create_app
@@ -201,36 +192,3 @@ def test_a_router_of_others_is_included_and_sees_the_service(service):
     app.include_router(router)
     with TestClient(app) as client:
         assert client.get("/explorer").json() == {"models": len(service.models)}
-
-
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-
-
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
-@pytest.mark.parametrize(
-    ("path", "model"),
-    [
-        ("/recommend", "ease"),
-        ("/recommend", "topics"),
-        ("/encode", "topics"),
-        ("/encode", "sentences"),
-        ("/encode", "patterns"),
-        ("/similar", "als"),
-        ("/explain", "ease"),
-        ("/next", "events"),
-        ("/next", "phases"),
-    ],
-)
-def test_schemathesis_finds_nothing(shelf, path, model, mode):
-    """By its strategies rather than its pytest plugin, which does not know this pytest."""
-    app = create_app(Service([shelf / model]), Settings(reload_seconds=0))
-    operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path]["POST"]
-
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(case=operation.as_strategy(generation_mode=mode))
-    def run(case: schemathesis.Case) -> None:
-        if isinstance(case.body, dict):
-            case.body.pop("model", None)  # or nearly every question would end at a model that is not there
-        case.call_and_validate(checks=CHECKS)
-
-    run()

@@ -61,7 +61,7 @@ def is_mapped(array: NDArray[Any]) -> bool:
 
 
 def own_array(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that its taker may keep and write to: itself where it lies in a file's private pages, else a copy.
+    """Return an array that its taker may keep and write to: itself in the private pages of a file, else a copy.
 
     >>> array = np.zeros(2)
     >>> own_array(array) is array
