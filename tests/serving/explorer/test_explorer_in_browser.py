@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import threading
 import time
@@ -71,7 +72,7 @@ def address(served, results) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        opened = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         yield opened
         opened.close()
 
