@@ -132,6 +132,15 @@ class Node:
     outputs: list[str]
     attributes: dict[str, Any]
 
+    def onnx(self) -> Any:
+        """Return the node as ONNX has it."""
+        helper = _require_onnx().helper
+        plain = {
+            key: helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
+            for key, value in self.attributes.items()
+        }
+        return helper.make_node(self.kind, self.inputs, self.outputs, **plain)
+
 
 @dataclass(frozen=True)
 class Port:
@@ -228,21 +237,15 @@ class Graph:
         onnx = _require_onnx()
         helper = onnx.helper
 
-        def plain(value: Any) -> Any:
-            return helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
-
-        nodes = [
-            helper.make_node(
-                node.kind, node.inputs, node.outputs, **{key: plain(value) for key, value in node.attributes.items()}
-            )
-            for node in self.nodes
-        ]
         inputs, outputs = (
-            [helper.make_tensor_value_info(port.name, plain(port.dtype), list(port.shape)) for port in ports]
+            [
+                helper.make_tensor_value_info(port.name, helper.np_dtype_to_tensor_dtype(port.dtype), list(port.shape))
+                for port in ports
+            ]
             for ports in (self.inputs, self.outputs)
         )
         weights = [onnx.numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        body = helper.make_graph(nodes, "gossamer", inputs, outputs, weights)
+        body = helper.make_graph([node.onnx() for node in self.nodes], "gossamer", inputs, outputs, weights)
         made = helper.make_model(
             body,
             opset_imports=[helper.make_opsetid("", OPSET)],
