@@ -87,6 +87,44 @@ def test_a_room_turns_and_the_axes_are_a_choice(visit):
     assert "axes=2%2C1%2C3" in page.url
 
 
+def test_t_sne_is_a_choice(visit):
+    page = visit.open("map", model="als", kind="items")
+    page.get_by_label("Projection").select_option("tsne")
+    expect(page.locator(".mapside .lead")).to_contain_text("neither distances between heaps nor their sizes")
+    place_of(page, 0)
+    assert page.evaluate("document.querySelector('canvas').cloud.count") == 20
+
+
+def test_axes_run_from_one_name_to_another(visit):
+    page = visit.open("map", model="als", kind="items")
+    page.get_by_label("Projection").select_option("directions")
+    expect(page.locator(".mapside .lead")).to_contain_text("up by what else they differ in most")
+    for label, part in (("Across: from", "apple3"), ("Across: to", "iron5")):
+        page.get_by_role("combobox", name=label).fill(part)
+        page.keyboard.press("Enter")
+        expect(page.locator(".mapside .lead")).to_contain_text(part)  # drawn anew, boxes and all
+    expect(page.locator(".mapside .lead")).to_contain_text("across from “fruit.apple3” to “metal.iron5”")
+    page.get_by_role("combobox", name="Up: from").fill("apple1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ends [role=status]")).to_have_text("Now the other end.")
+    page.get_by_role("combobox", name="Up: to").fill("iron2")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mapside .lead")).to_contain_text("up from “fruit.apple1” to “metal.iron2”")
+    place_of(page, 0)
+    cloud = "document.querySelector('canvas').cloud"
+    places = page.evaluate(f"[...{cloud}.coordinates]")
+    left, right = NAMES.index("fruit.apple3"), NAMES.index("metal.iron5")
+    assert (places[2 * left], places[2 * right]) == (pytest.approx(-0.5, abs=1e-5), pytest.approx(0.5, abs=1e-5))
+    assert page.evaluate(f"{cloud}.ends") == ["fruit.apple3", "metal.iron5", "fruit.apple1", "metal.iron2"]
+    page.reload()  # the address has it all
+    expect(page.locator(".mapside .lead")).to_contain_text("up from “fruit.apple1” to “metal.iron2”")
+    page.get_by_role("button", name="Let up be what else differs most").click()
+    expect(page.locator(".mapside .lead")).to_contain_text("up by what else they differ in most")
+    page.get_by_label("Projection").select_option("pca")
+    expect(page.get_by_label("Across", exact=True)).to_be_visible()
+    assert "across_from" not in page.url
+
+
 def test_what_is_found_on_a_map_can_be_left_alone_there(visit):
     page = visit.open("map", model="als", kind="items")
     cloud = "document.querySelector('canvas').cloud"
