@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from http_load import load
+from http_load import WRK_SETTINGS, client_name, load
 from measuring import Arrays, interaction_arrays, interactions_from, run_benchmark
 
 CATALOGUE = {"num_users": 20_000, "num_items": 20_000, "nnz": 1_000_000, "seconds": 120, "connections": 64}
@@ -114,4 +114,9 @@ if __name__ == "__main__":
         costs={"cpu_ms_per_request": "CPU ms per request"},
         packages=("fastapi", "uvicorn", "starlette", "pydantic"),
         repeats=1,
+        client={
+            "name": client_name(),
+            "settings": f"{' '.join(WRK_SETTINGS)} -c{CATALOGUE['connections']} -d{CATALOGUE['seconds']}s, kept-alive, "
+            f"{BODIES} bodies in turn with a history of {HISTORY} items each, on another core; 2 s before the clock",
+        },
     )

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+WRK_SETTINGS = ["-t1", "--latency"]
 SCRIPT = """
 local bodies = {}
 for line in io.lines(os.getenv("BODIES")) do bodies[#bodies + 1] = line end
@@ -47,12 +48,20 @@ def load(url: str, bodies: Sequence[str], *, seconds: int, connections: int, cor
     }
 
 
+def client_name() -> str:
+    """Return which client `load` asks with, and its version."""
+    if not shutil.which("wrk"):
+        return "http_load.py"
+    said = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout  # it exits with 1
+    return " ".join(said.split()[:2])
+
+
 def _by_wrk(url: str, bodies: Sequence[str], seconds: int, connections: int, core: int | None) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         listed, script = Path(folder) / "bodies", Path(folder) / "script.lua"
         listed.write_text("".join(f"{body}\n" for body in bodies or [""]))
         script.write_text(f'wrk.method = "{"POST" if bodies else "GET"}"\n{SCRIPT}')
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", f"-s{script}", url]
+        command = ["wrk", *WRK_SETTINGS, f"-c{connections}", f"-d{seconds}s", f"-s{script}", url]
         done = subprocess.run(
             command,
             stdout=subprocess.PIPE,

@@ -74,12 +74,14 @@ def run_benchmark(
     costs: dict[str, str] = COSTS,
     packages: tuple[str, ...] = ("implicit", "irspack"),
     repeats: int = 3,
+    client: dict[str, str] | None = None,
 ) -> None:
     """Run every contender of one benchmark (the first is ours) and write results/bench/<name>.json.
 
     `make(**data)` gives the arrays that every contender's process gets, as `load` presents them; `small` replaces
     some of `data` for a trial; `packages` are the peers whose versions the record keeps; `repeats` is how often each
-    contender runs unless the command line says otherwise.
+    contender runs unless the command line says otherwise; `client` says who asked, where a server is measured, by what
+    name and version, and how.
     """
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument("--repeats", type=int, default=repeats, help="processes per contender; the median counts")
@@ -117,6 +119,7 @@ def run_benchmark(
                 "machine": machine(),
                 "packages": packages,
                 "versions": versions(*packages),
+                **({} if client is None else {"client": client}),
             },
         )
 

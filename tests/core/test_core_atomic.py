@@ -56,3 +56,13 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "file.txt").stat().st_mode & 0o777 == 0o640
+
+
+def test_only_what_must_outlive_the_machine_waits_for_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("gossamer.core.atomic.sync_to_disk", synced.append)
+    for durable in (False, True):
+        with replacing_file(tmp_path / "file.txt", durable=durable) as temporary:
+            temporary.write_text(str(durable))
+        assert (tmp_path / "file.txt").read_text() == str(durable)
+        assert len(synced) == (2 if durable else 0)

@@ -7,6 +7,7 @@ from torch import nn
 
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.persistence.tensors import read_tensors, write_tensors
 
 
 def make(seed: int) -> nn.ModuleDict:
@@ -26,6 +27,23 @@ def test_arrays_bring_a_network_back():
         torch.testing.assert_close(second.state_dict()[name], value, rtol=0, atol=0)
     second["decoder"].weight.data.zero_()
     assert np.abs(arrays["network.decoder.weight"]).sum() > 0, "the network has memory of its own"
+
+
+def test_a_network_lies_in_the_pages_of_a_mapped_file_and_never_changes_it(tmp_path):
+    first, second = make(0), make(1)
+    second["tied"] = second["decoder"]
+    first["tied"] = first["decoder"]
+    write_tensors(tmp_path / "file", network_arrays(first))
+    before = (tmp_path / "file").read_bytes()
+    arrays = read_tensors(tmp_path / "file", mapped=True)
+    restore_network(second, arrays)
+    for name, value in first.state_dict().items():
+        torch.testing.assert_close(second.state_dict()[name], value, rtol=0, atol=0)
+    assert second["encoder"].weight.data_ptr() == arrays["network.encoder.weight"].ctypes.data
+    assert second["tied"].weight is second["decoder"].weight
+    assert all(value.requires_grad for value in second.parameters())
+    second["encoder"].weight.data.zero_()
+    assert (tmp_path / "file").read_bytes() == before
 
 
 def test_misfits_are_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
-from gossamer.persistence import check_array, check_names, pack_csr, unpack_csr
+from gossamer.persistence import check_array, check_names, is_mapped, own_array, pack_csr, unpack_csr
+from gossamer.persistence.tensors import read_tensors, write_tensors
 
 DENSE = hnp.arrays(
     np.float32,
@@ -105,3 +107,17 @@ def test_check_names_wants_exactly_these() -> None:
     check_names({"a": 1}, {"a"})
     with pytest.raises(ValueError, match="vocabularies must be named a, got none"):
         check_names({}, {"a"}, "vocabularies")
+
+
+def test_what_lies_in_a_file_is_kept_and_all_else_is_copied(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "file", {"a": np.arange(6.0).reshape(2, 3)})
+    mapped = read_tensors(tmp_path / "file", mapped=True)["a"]
+    assert is_mapped(mapped)
+    assert is_mapped(mapped[1:, ::2])
+    assert own_array(mapped) is mapped
+    read_only = np.memmap(tmp_path / "file", mode="r")
+    for array in (np.arange(6.0), read_tensors(tmp_path / "file")["a"], read_only):
+        own = own_array(array)
+        np.testing.assert_array_equal(own, array)
+        assert own.flags.writeable
+        assert not np.shares_memory(own, array)

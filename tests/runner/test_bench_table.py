@@ -52,3 +52,9 @@ def test_a_record_may_have_columns_and_packages_of_its_own(tmp_path):
     assert table[0] == "| contender | step | held | values | step ÷ ours | held ÷ ours | values ÷ ours |"
     assert table[3] == "| other | 0.004 | 50 MB | 115,200 | 1.00 |  |  |"
     assert "; torch 2.13; " in table[-1]
+
+
+def test_who_asked_a_server_is_named(tmp_path):
+    path = tmp_path / "serving.json"
+    path.write_text(json.dumps({**RECORD, "client": {"name": "wrk 4.1.0", "settings": "-t1"}}))
+    assert "irspack 2.0; asked by wrk 4.1.0; commit" in bench_table(path).splitlines()[-1]

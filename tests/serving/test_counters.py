@@ -39,3 +39,11 @@ def test_workers_are_counted_together(tmp_path):
     counters.share()
     assert 'gossamer_requests_total{route="/health",status="200"} 42' in counters.text()
     assert len(list(tmp_path.glob("*.json"))) == 2
+
+
+def test_to_share_waits_for_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("gossamer.core.atomic.sync_to_disk", lambda _: 1 / 0)
+    counters = Counters(tmp_path)
+    counters.record("/health", 200, 0.002)
+    counters.share()
+    assert [json.loads(path.read_text()) for path in tmp_path.glob("*.json")] == [dict(counters._own)]

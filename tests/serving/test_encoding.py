@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from answers_alike import assert_alike
 
 from gossamer.data.text import build_sentences
+from gossamer.serving.encoding import encode_all, look_at
 from gossamer.serving.errors import CannotAnswer
 from gossamer.serving.service import Service
 from gossamer.testing.right_answers import two_patterns, two_themes, two_topics
@@ -68,6 +70,21 @@ def test_rows_have_at_most_as_many_features_as_the_model_allows(service):
     assert [len(code) for code in codes] == np.diff(expected.indptr).tolist()
     assert max(map(len, codes)) <= 2
     assert codes[0][0]["name"].startswith("sparsediscretevae")
+
+
+@pytest.mark.parametrize("most_rows", [1, 4, 256])
+@pytest.mark.parametrize("model", ["topics", "sentences", "patterns"])
+def test_many_together_have_the_codes_they_have_alone(service, monkeypatch, model, most_rows):
+    monkeypatch.setattr("gossamer.serving.encoding.MOST_ROWS", most_rows)
+    if model == "patterns":
+        asked = [{"rows": two_patterns().test.inputs[first : first + 2].tolist()} for first in range(4)]
+    else:
+        asked = [{"texts": texts} for texts in (["a1 a2"], ["", "b1 and b2 and b1 b2 b3"], ["zzz"], ["a1"] * 5)]
+    if model == "topics":
+        asked[1:1] = [{"documents": [{"a1": 2}, {}]}, {"histories": [["a1", "zz"]]}, {"documents": [{"b1": 1}]}]
+    together = encode_all(service.models[model], [look_at(**one) for one in asked])
+    for one, answer in zip(asked, together, strict=True):
+        assert_alike(answer, service.encode(model, **one), absolute=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
-from gossamer.persistence import ArtifactError
+from gossamer.persistence import ArtifactError, read_artifact
 from gossamer.serving.loading import identity_of, load_model
 
 
@@ -34,6 +37,30 @@ def test_arrays_stay_in_the_pages_of_the_file(shelf):
     model = load_model(shelf / "als")
     assert isinstance(model.estimator.item_factors_.base, np.ndarray)
     assert not model.estimator.item_factors_.flags.owndata
+
+
+@pytest.mark.parametrize("name", ["topics", "patterns", "sentences"])
+def test_weights_of_networks_stay_in_the_pages_of_the_file(shelf, name):
+    """By what the system says of their addresses; another way to load has memory of its own."""
+    model = load_model(shelf / name)
+    pages = pages_of("model.safetensors")
+    assert parameters_of(model.estimator)
+    for value in parameters_of(model.estimator):
+        assert any(begin <= value.data_ptr() < end for begin, end in pages)
+    own = read_artifact(shelf / name).estimator
+    for mine, mapped in zip(parameters_of(own), parameters_of(model.estimator), strict=True):
+        torch.testing.assert_close(mine, mapped, rtol=0, atol=0)
+        assert not any(begin <= mine.data_ptr() < end for begin, end in pages)
+
+
+def parameters_of(estimator):
+    return [value for part in vars(estimator).values() if isinstance(part, nn.Module) for value in part.parameters()]
+
+
+def pages_of(file_name):
+    """Return the ranges of addresses at which this process has mapped files of a name, as Linux lists them."""
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(file_name)]
+    return [tuple(int(end, 16) for end in line[0].split("-")) for line in lines]
 
 
 def test_a_replaced_artifact_has_another_identity(shelf, tmp_path):

@@ -57,3 +57,11 @@ def test_an_item_must_be_named():
         SimilarRequest()
     with pytest.raises(ValidationError):
         NextRequest(sequence=[])
+
+
+@pytest.mark.parametrize("step", ["open", None, [0.0, 1.0], [["?"]]])
+def test_a_series_that_is_too_long_is_refused_in_one_sentence(step):
+    with pytest.raises(ValidationError, match="1 validation error") as refused:
+        NextRequest(sequence=[step] * 10_001)
+    assert "a series may have at most 10000 steps, got 10001; send the last ones" in str(refused.value)
+    assert NextRequest.model_json_schema()["properties"]["sequence"]["anyOf"][0]["maxItems"] == 10_000

@@ -67,6 +67,12 @@ def test_answers_are_as_the_schema_says(client):
         ("/similar", {"model": "ease"}, 422, "item is not as it must be: Field required"),
         ("/encode", {"model": "topics"}, 400, "one of documents, texts, histories, rows must be given"),
         ("/next", {"model": "phases", "sequence": [[1], [1, 2]]}, 400, "vectors of one length"),
+        (
+            "/next",
+            {"model": "phases", "sequence": [[1, 2]] * 10_001},
+            422,
+            "sequence is not as it must be: a series may have at most 10000 steps, got 10001; send the last ones",
+        ),
     ],
 )
 def test_errors_are_one_sentence(client, path, body, status, sentence):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,9 +46,7 @@ def serving(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
         url = re.search(r"http://\S+:\d+", line)
         assert url, f"{line}{process.stderr.read() if process.stderr and process.poll() is not None else ''}"
         with httpx.Client(base_url=url[0], timeout=60) as client:
-            while not is_up(client):
-                assert process.poll() is None, "the server ended"
-                time.sleep(0.1)
+            assert is_up(client), "it was announced before it listened"
             yield process, client
     finally:
         process.kill()
@@ -72,6 +72,38 @@ def test_it_answers_reloads_and_ends_when_told(tmp_path: Path):
         assert client.get("/models").json()[0]["kind"] == "Popularity"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
+
+
+def test_what_is_being_asked_when_it_is_told_to_end_is_answered(shelf: Path):
+    body = b'{"history": ["a0"], "n": 2}'
+    head = (
+        f"POST /recommend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with serving(shelf / "ease") as (process, client):
+        address = (client.base_url.host, client.base_url.port)
+        with socket.create_connection(address, timeout=60) as asking:
+            asking.sendall(head.encode() + body[:5])
+            assert is_up(client)  # one thread takes connections in turn: the other request has begun
+            process.send_signal(signal.SIGTERM)
+            wait_until_refused(address)
+            assert process.poll() is None
+            asking.sendall(body[5:])
+            with asking.makefile("rb") as stream:
+                answer = stream.read()
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert len(json.loads(answer.split(b"\r\n\r\n", 1)[1])["items"]) == 2
+        assert process.wait(timeout=60) == 0
+
+
+def wait_until_refused(address: tuple[str, int]) -> None:
+    """Wait until no more connections are taken."""
+    for _ in range(600):
+        try:
+            socket.create_connection(address, timeout=60).close()
+        except ConnectionRefusedError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("connections are still taken")
 
 
 def test_workers_share_a_port_and_their_counters(shelf: Path):
@@ -103,8 +135,6 @@ def test_a_worker_reads_its_plan_from_the_environment(shelf, tmp_path, monkeypat
 
 
 def test_a_port_that_is_taken_is_named():
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=rf"cannot listen on 127\.0\.0\.1, port {port}: "):

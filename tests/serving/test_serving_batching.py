@@ -105,3 +105,35 @@ def test_who_has_given_up_is_not_answered(thread):
 
     assert asyncio.run(run()) == (4, 8)
     assert [questions for _, questions in answer.batches] == [[2], [4]]
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 5])
+def test_a_wrong_number_of_answers_leaves_nobody_waiting(thread, wrong):
+    def answer(_, questions):
+        return ["?"] * wrong if len(questions) > 1 else [2 * question for question in questions]
+
+    async def run():
+        batcher = Batcher(answer, thread, wait_seconds=0.02)
+        return await asyncio.wait_for(asyncio.gather(*(batcher.ask("key", number) for number in range(3))), 10)
+
+    assert asyncio.run(run()) == [0, 2, 4]
+
+
+def test_who_is_never_answered_is_told(thread):
+    async def run():
+        batcher = Batcher(lambda _, questions: [], thread)
+        asked = asyncio.gather(batcher.ask("key", 1), batcher.ask("key", 2), return_exceptions=True)
+        return await asyncio.wait_for(asked, 10)
+
+    assert [str(error) for error in asyncio.run(run())] == ["answer_all must return 1 answers, got 0"] * 2
+
+
+def test_keys_are_compared_by_what_they_are(thread):
+    answer = Doubling()
+
+    async def run():
+        batcher = Batcher(answer, thread, wait_seconds=0.02)
+        return await asyncio.gather(*(batcher.ask(("model", str(number % 2)), number) for number in range(4)))
+
+    assert asyncio.run(run()) == [0, 2, 4, 6]
+    assert answer.batches == [(("model", "0"), [0, 2]), (("model", "1"), [1, 3])]

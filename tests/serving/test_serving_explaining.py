@@ -38,8 +38,10 @@ def test_a_user_is_explained_where_the_model_remembers_users():
     model = CommunityRecommender(embedding_dim=4, num_communities=2, item_edges=3, epochs=2, batch_size=12)
     served = LoadedModel("communities", None, Artifact(model.fit(two_blocks().history), {}))
     assert explain(served, 3, "user 1")["tables"]
-    with pytest.raises(NotFound, match="user must be one of the 24 known ones"):
+    with pytest.raises(NotFound, match="user must be one of the 24 known ones, got 'nobody'"):
         explain(served, 3, "nobody")
+    with pytest.raises(ValueError, match="n must be"):  # which is no reason to say that somebody is not there
+        explain(served, 0, "user 1")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from answers_alike import assert_alike
 
 from gossamer.core.protocols import ItemSpace
 from gossamer.models.community import CommunityRecommender, LightGCN
@@ -10,7 +11,7 @@ from gossamer.persistence import Artifact
 from gossamer.serving.errors import CannotAnswer, NotFound
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import vocabulary_of
-from gossamer.serving.similarity import similar
+from gossamer.serving.similarity import look_up, similar, similar_all
 from gossamer.testing.right_answers import two_blocks, two_themes, two_topics
 
 SMALL = {"epochs": 40, "batch_size": 8, "learning_rate": 0.02}
@@ -61,6 +62,17 @@ def test_every_model_with_vectors_has_one_for_every_name(estimator, data, item):
     assert all(-1.0001 <= row["score"] <= 1.0001 and row["item"] != item for row in answer["items"])
     if isinstance(estimator, CountVAE | LightGCN | MultVAE):  # they have learned enough here to tell blocks apart
         assert {str(row["item"])[0] for row in answer["items"]} == {"a"}
+
+
+@pytest.mark.parametrize("model", ["ease", "als", "topics", "sentences"])
+@pytest.mark.parametrize("rows", [1, 3, 1_000])
+def test_many_together_have_the_answers_they_have_alone(service, monkeypatch, model, rows):
+    monkeypatch.setattr("gossamer.serving.similarity.batch_rows", lambda _: rows)
+    found = service.models[model]
+    asked = [(name, n) for name in [*found.names.ids, found.names.ids[0]] for n in (1, 4, 1_000)]
+    together = similar_all(found, [look_up(found, *one) for one in asked])
+    for (item, n), answer in zip(asked, together, strict=True):
+        assert_alike(answer, similar(found, item, n))
 
 
 def test_words_of_sentences_have_neighbours(service):

@@ -11,19 +11,22 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a new name beside `path` to write to; it becomes `path` when the block ends well, and vanishes otherwise.
 
     The content is on disk before the name is: a process killed, or a machine that loses power, at any moment leaves
-    the previous file or the new one. Missing parent directories are made.
+    the previous file or the new one. What need not outlive the machine is written without waiting for the disk
+    (`durable=False`). Missing parent directories are made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
-        sync_to_disk(temporary)
+        if durable:
+            sync_to_disk(temporary)
         os.replace(temporary, path)
-        sync_to_disk(path.parent)
+        if durable:
+            sync_to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -13,7 +13,7 @@ from gossamer.core.checks import check_int
 from gossamer.core.randomness import derive_seed, numpy_generator
 from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
 from gossamer.networks.unrolled import UnrolledLSTM
-from gossamer.persistence import check_array
+from gossamer.persistence import check_array, is_mapped, own_array
 
 PREFIX = "network."
 
@@ -51,19 +51,31 @@ def network_arrays(network: nn.Module) -> dict[str, np.ndarray]:
 
 @torch.no_grad()
 def restore_network(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Copy the parameters of an artifact into a network made alike, set to evaluation; what does not fit is named.
+    """Give the parameters of an artifact to a network made alike, set to evaluation; what does not fit is named.
 
     Layers that were split after training (`gossamer.compress`) are split here, too, as the names of arrays say.
     """
     split_like(network, arrays)
-    wanted = network.state_dict()
+    wanted = network.state_dict(keep_vars=True)
     surplus = {name for name in arrays if name.startswith(PREFIX)} - {f"{PREFIX}{name}" for name in wanted}
     if surplus:
         raise ValueError(f"arrays must be those of the network, got also {', '.join(sorted(surplus))}")
     for name, value in wanted.items():
         stored = check_array(arrays, f"{PREFIX}{name}", np.float32, tuple(value.shape))
-        value.copy_(torch.from_numpy(np.array(stored)))  # a copy: what is read from a file may be read-only
+        take_array_(value, stored)
     network.eval()
+
+
+def take_array_(value: torch.Tensor, stored: np.ndarray) -> None:
+    """Let a parameter or buffer lie in the pages of an artifact's file, which processes share; else copy into it.
+
+    It stays the same object, so that layers which share a parameter go on sharing it. `stored` is of its shape.
+    """
+    tensor = torch.from_numpy(own_array(stored))
+    if is_mapped(stored) and tensor.dtype == value.dtype and value.device.type == "cpu":
+        value.data = tensor
+    else:
+        value.data.copy_(tensor)
 
 
 def split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:

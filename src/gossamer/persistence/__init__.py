@@ -12,7 +12,7 @@ from gossamer.persistence.classes import Persistable
 from gossamer.persistence.errors import ArtifactError
 from gossamer.persistence.persistent import Persistent
 from gossamer.persistence.read import Artifact, load, read_artifact
-from gossamer.persistence.stored_arrays import check_array, check_names, pack_csr, unpack_csr
+from gossamer.persistence.stored_arrays import check_array, check_names, is_mapped, own_array, pack_csr, unpack_csr
 from gossamer.persistence.strict_json import JSON
 from gossamer.persistence.write import write_artifact
 
@@ -24,7 +24,9 @@ __all__ = [
     "Persistent",
     "check_array",
     "check_names",
+    "is_mapped",
     "load",
+    "own_array",
     "pack_csr",
     "read_artifact",
     "unpack_csr",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +50,24 @@ def check_array(
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"array {name!r} must have shape ({wanted}), got {array.shape}")
     return array
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether an array lies in the pages of a file, as those of `read_tensors(…, mapped=True)` do."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, mmap.mmap)
+
+
+def own_array(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that its taker may keep and write to: itself in the private pages of a file, else a copy.
+
+    >>> array = np.zeros(2)
+    >>> own_array(array) is array
+    False
+    """
+    return array if is_mapped(array) and array.flags.writeable else np.array(array)
 
 
 def pack_csr(name: str, matrix: csr_array) -> dict[str, NDArray[Any]]:

@@ -28,6 +28,8 @@ def bench_table(path: Path) -> str:
         lines.append(_line(peer, measured, record["ratios"][peer], columns, outcomes))
     packages = record.get("packages", ["implicit", "irspack"])
     versions = ", ".join(f"{name} {record['versions'][name]}" for name in packages)
+    if "client" in record:
+        versions += f"; asked by {record['client']['name']}"
     mark = "+" if record["dirty"] else ""
     return "\n".join(
         [

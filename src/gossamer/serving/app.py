@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -16,12 +17,12 @@ from gossamer.serving.batching import Batcher
 from gossamer.serving.counters import Counters
 from gossamer.serving.errors import Busy
 from gossamer.serving.gate import Gate
-from gossamer.serving.loading import LoadedModel
-from gossamer.serving.recommending import Wanted
 from gossamer.serving.routes import answer_errors, make_router
-from gossamer.serving.service import Service
+from gossamer.serving.service import Asked, Service
 from gossamer.serving.settings import Settings
 from gossamer.version import __version__
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 DESCRIPTION = 'Questions to the models of saved artifacts. Errors are one JSON sentence: `{"error": …}`.'
@@ -35,8 +36,8 @@ class Asking:
         self._max_waiting = settings.max_waiting
         self._num_waiting = 0
         self._thread: ThreadPoolExecutor | None = None
-        self.batcher: Batcher[LoadedModel, Wanted, dict[str, Any]] = Batcher(
-            service.recommend_all,
+        self.batcher: Batcher[Asked, Any, dict[str, Any]] = Batcher(
+            service.answer_all,
             self.run,
             on_batch=counters.record_batch,
             max_batch=settings.max_batch,
@@ -95,7 +96,7 @@ def create_app(
         watcher.cancel()
         with suppress(asyncio.CancelledError):
             await watcher
-        counters.share()
+        await _share(counters)
         asking.close()
 
     app = FastAPI(
@@ -118,23 +119,38 @@ def create_app(
 
 
 async def _watch(asking: Asking, counters: Counters, seconds: float, is_all: bool) -> None:
-    """Load what was replaced, beside the thread that answers; swap when it is ready."""
-    service = asking.service
+    """Share counters and load what was replaced, for as long as the server is up."""
     while True:
         await asyncio.sleep(seconds or 1.0)
-        counters.share()
-        if not seconds:
-            continue
-        for model in await asyncio.to_thread(service.load_replaced):
+        await _share(counters)
+        if seconds:
             try:
-                await asking.run(service.warm_up, [model])
-            except Exception as error:
-                service.refuse(model.name, model.identity, error)
-                continue
-            service.adopt([model])
-            counters.add("gossamer_reloads_total")
-            if is_all:
-                _settle_memory()
+                await _reload(asking, counters, is_all)
+            except Exception:  # whatever it was, the next look may find better
+                logger.exception("replaced artifacts could not be looked for; trying again")
+
+
+async def _share(counters: Counters) -> None:
+    """Let other workers see this one's sums; a disk that is full or slow must neither end nor delay what we do."""
+    try:
+        await asyncio.to_thread(counters.share)
+    except OSError as error:
+        logger.warning("counters could not be shared with other workers: %s", error)
+
+
+async def _reload(asking: Asking, counters: Counters, is_all: bool) -> None:
+    """Load what was replaced, beside the thread that answers; swap when it is ready."""
+    service = asking.service
+    for model in await asyncio.to_thread(service.load_replaced):
+        try:
+            await asking.run(service.warm_up, [model])
+        except Exception as error:
+            service.refuse(model.name, model.identity, error)
+            continue
+        service.adopt([model])
+        counters.add("gossamer_reloads_total")
+        if is_all:
+            _settle_memory()
 
 
 def _settle_memory() -> None:

@@ -17,7 +17,8 @@ class Batcher(Generic[Key, Question, Answer]):
     """Collects questions with equal keys for `wait_seconds`, or while the thread is busy, and answers them in one call.
 
     `run(answer_all, key, questions)` calls `answer_all` elsewhere, in a thread. Where it fails for several questions,
-    each is asked alone, so that none fails for another. Everything else happens in the event loop's own thread.
+    each is asked alone, so that none fails for another; so it is where the number of answers is wrong, because nobody
+    could say whose is missing. Everything else happens in the event loop's own thread.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Batcher(Generic[Key, Question, Answer]):
         if not self._waiting:
             return []
         first = self._waiting[0][0]
-        taken = [entry for entry in self._waiting if entry[0] is first][: self._max_batch]
+        taken = [entry for entry in self._waiting if entry[0] == first][: self._max_batch]
         chosen = {id(entry) for entry in taken}
         self._waiting = [entry for entry in self._waiting if id(entry) not in chosen]
         return taken
@@ -75,6 +76,8 @@ class Batcher(Generic[Key, Question, Answer]):
         questions = [question for _, question, _ in batch]
         try:
             answers = await self._run(self._answer_all, batch[0][0], questions)
+            if len(answers) != len(batch):
+                raise RuntimeError(f"answer_all must return {len(batch)} answers, got {len(answers)}")
         except Exception as error:
             if len(batch) == 1:
                 _settle(batch[0][2], error=error)

@@ -16,7 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 HELP = {
     "gossamer_requests_total": ("counter", "Requests by route and status."),
     "gossamer_request_seconds": ("histogram", "Seconds from request to response, by route."),
-    "gossamer_batches_total": ("counter", "Calls of models for recommendations."),
+    "gossamer_batches_total": ("counter", "Calls of models for questions that are answered together."),
     "gossamer_batched_questions_total": ("counter", "Questions answered by these calls."),
     "gossamer_reloads_total": ("counter", "Artifacts that were replaced and loaded again."),
 }
@@ -46,10 +46,11 @@ class Counters:
         self.add("gossamer_batched_questions_total", size)
 
     def share(self) -> None:
-        """Let other workers see this one's sums."""
+        """Let other workers see this one's sums; any thread may, because it writes a copy that is made at once."""
         if self._folder is not None:
-            with replacing_file(self._folder / f"{os.getpid()}.json") as temporary:
-                temporary.write_text(json.dumps(self._own))
+            sums = json.dumps(dict(self._own))
+            with replacing_file(self._folder / f"{os.getpid()}.json", durable=False) as temporary:
+                temporary.write_text(sums)
 
     def text(self) -> str:
         """Return all sums in Prometheus's text format."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,68 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.serving.errors import CannotAnswer
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import Id
+from gossamer.serving.settings import MOST_ROWS
 
 Document = Mapping[Any, float]  # by id; a mapping of one kind of ids is none of both kinds to mypy
 Code = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is to be encoded: `kind` says what the rows are."""
+
+    kind: str
+    rows: Sequence[Any]
+
+
+def look_at(
+    documents: Sequence[Document] | None = None,
+    texts: Sequence[str] | None = None,
+    histories: Sequence[Sequence[Id]] | None = None,
+    rows: Sequence[Sequence[float]] | None = None,
+) -> Given:
+    """Return which one was given, or say that one must be."""
+    ways: dict[str, Sequence[Any] | None] = {
+        "documents": documents,
+        "texts": texts,
+        "histories": histories,
+        "rows": rows,
+    }
+    given = [Given(kind, data) for kind, data in ways.items() if data is not None]
+    if len(given) != 1 or not len(given[0].rows):
+        raise ValueError(f"one of {', '.join(ways)} must be given, with something in it")
+    return given[0]
+
+
+def encode_all(model: LoadedModel, questions: Sequence[Given]) -> list[dict[str, Any]]:
+    """Answer all questions to one model: rows of one kind go through it together, whoever gave them."""
+    ways = {
+        "documents": encode_documents,
+        "texts": encode_texts,
+        "histories": encode_histories,
+        "rows": encode_rows,
+    }
+    codes: list[list[Code]] = [[]] * len(questions)
+    for kind, places in _together(questions):
+        found = iter(ways[kind](model, [row for place in places for row in questions[place].rows]))
+        for place in places:
+            codes[place] = list(islice(found, len(questions[place].rows)))
+    return [{"model": model.name, "codes": found} for found in codes]
+
+
+def _together(questions: Sequence[Given]) -> Iterator[tuple[str, list[int]]]:
+    """Yield places of questions of one kind that have, together, no more rows than one question may have."""
+    by_kind: dict[str, list[int]] = {}
+    for place, question in enumerate(questions):
+        by_kind.setdefault(question.kind, []).append(place)
+    for kind, places in by_kind.items():
+        taken: list[int] = []
+        for place in places:
+            if taken and sum(len(questions[other].rows) for other in (*taken, place)) > MOST_ROWS:
+                yield kind, taken
+                taken = []
+            taken.append(place)
+        yield kind, taken
 
 
 def encode_documents(model: LoadedModel, documents: Sequence[Document]) -> list[Code]:

@@ -26,11 +26,18 @@ def explain(model: LoadedModel, n: int = 10, user: Id | None = None) -> dict[str
         return {"model": model.name, "tables": plain(model.estimator.explain(n))}
     if "user" not in inspect.signature(model.estimator.explain).parameters:
         raise CannotAnswer(f"user must be left out for {model.name!r} ({model.kind}); give a history and an item")
-    try:
-        tables = model.estimator.explain(n, user=user)
-    except ValueError as error:
-        raise NotFound(str(error)) from error
-    return {"model": model.name, "tables": plain(tables)}
+    return {"model": model.name, "tables": plain(model.estimator.explain(n, user=_known_user(model, user)))}
+
+
+def _known_user(model: LoadedModel, user: Id) -> Id:
+    """Return the id as the model has it; only a user whom it does not know is not found."""
+    users = model.own_users
+    if users is None:
+        return user
+    place = users.find(user)
+    if place < 0:
+        raise NotFound(f"user must be one of the {len(users)} known ones, got {user!r:.120}")
+    return users[place]
 
 
 def speakers(model: LoadedModel, history: History, item: Id, n: int = 10) -> dict[str, Any]:

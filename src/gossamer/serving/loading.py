@@ -29,7 +29,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal to itself only: to compare arrays for every question would be a waste
 class LoadedModel:
     """A model as it is served: `name` is its directory's, `identity` tells a replaced artifact from the same one.
 
@@ -72,6 +72,12 @@ class LoadedModel:
     def users(self) -> Names | None:
         """The users of `histories`."""
         return None if self.histories is None else Names(self.histories.users)
+
+    @cached_property
+    def own_users(self) -> Names | None:
+        """The users that the model itself remembers, as few do."""
+        found = self.estimator.learned_vocabularies().get("users")
+        return None if found is None else Names(found)
 
     @cached_property
     def titles(self) -> list[Any] | None:

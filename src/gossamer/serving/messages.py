@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
+from pydantic_core import PydanticCustomError
 
-from gossamer.serving.settings import LONGEST_ID, MOST_HISTORY, MOST_ITEMS, MOST_ROWS, MOST_STEPS
+from gossamer.serving.settings import LONGEST_ID, MOST_HISTORY, MOST_ITEMS, MOST_NUMBERS, MOST_ROWS, MOST_STEPS
 
 Name = Annotated[StrictStr, Field(max_length=LONGEST_ID)]
 Id = Name | Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
@@ -16,7 +17,7 @@ History = (
     Annotated[list[Id], Field(max_length=MOST_HISTORY)] | Annotated[dict[Name, Number], Field(max_length=MOST_HISTORY)]
 )
 Document = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1e6)]], Field(max_length=MOST_HISTORY)]
-Row = Annotated[list[Number], Field(max_length=MOST_STEPS)]
+Row = Annotated[list[Number], Field(max_length=MOST_NUMBERS)]
 Rows = Field(default=None, min_length=1, max_length=MOST_ROWS)
 
 
@@ -83,6 +84,18 @@ class NextRequest(Request):
     n: Count = Field(10, description="How many of the likeliest next events are named.")
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": ["open", "read", "close"]}]})
+
+    @field_validator("sequence", mode="before")
+    @classmethod
+    def _check_length(cls, sequence: Any) -> Any:
+        """Count before anything else: of two types that a series may have, each would complain of every step."""
+        if isinstance(sequence, list) and len(sequence) > MOST_STEPS:
+            raise PydanticCustomError(
+                "too_many_steps",
+                "a series may have at most {most} steps, got {given}; send the last ones",
+                {"most": MOST_STEPS, "given": len(sequence)},
+            )
+        return sequence
 
 
 class Scored(BaseModel):

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
-from gossamer.serving import recommending
+from gossamer.serving import encoding, recommending, similarity
 from gossamer.serving.counters import CONTENT_TYPE, Counters
 from gossamer.serving.errors import Busy, CannotAnswer, NotFound
 from gossamer.serving.gate import error_body
@@ -63,17 +63,20 @@ def make_router(asking: Asking, counters: Counters) -> APIRouter:
         """Return the best items for a user or after a history."""
         model = service.find(request.model)
         wanted = recommending.look_up(model, request.user, request.history, request.n, request.exclude_seen)
-        return _json(await asking.batcher.ask(model, wanted))
+        return _json(await asking.batcher.ask((model, "recommend"), wanted))
 
     @router.post("/encode", response_model=EncodeResponse)
     async def encode(request: EncodeRequest) -> Response:
         """Return the sparse codes of documents, texts, histories or rows of numbers."""
-        return _json(await asking.ask(lambda: service.encode(**_given(request))))
+        given = encoding.look_at(request.documents, request.texts, request.histories, request.rows)
+        return _json(await asking.batcher.ask((service.find(request.model), "encode"), given))
 
     @router.post("/similar", response_model=SimilarResponse)
     async def similar(request: SimilarRequest) -> Response:
         """Return the items or words nearest to one."""
-        return _json(await asking.ask(lambda: service.similar(**_given(request))))
+        model = service.find(request.model)
+        near = similarity.look_up(model, request.item, request.n)
+        return _json(await asking.batcher.ask((model, "similar"), near))
 
     @router.post("/explain", response_model=ExplainResponse)
     async def explain(request: ExplainRequest) -> Response:

@@ -10,8 +10,10 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +47,8 @@ def run_server(
 ) -> None:
     """Serve the artifacts at `paths` until SIGTERM or Ctrl-C; what is being answered then is answered.
 
-    `port` 0 takes a free one. `on_start` is told the address and the names of the models.
+    `port` 0 takes a free one. `on_start` is told the address and the names of the models, when connections are taken;
+    it is called in another thread.
     """
     check_installed()
     import uvicorn
@@ -65,19 +68,20 @@ def run_server(
     url = f"http://[{host}]:{found}" if ":" in host else f"http://{host}:{found}"
     # With workers, too: a sentence now, rather than processes that cannot start.
     service = Service(absolute, with_users=with_users)
-    on_start(url, list(service.models))
+    names = list(service.models)
     # uvicorn ends gracefully and then lets the signal do what it would have done: here, nothing more.
     signal.signal(signal.SIGTERM, _ignore)
-    if workers == 1:
-        uvicorn.run(make_app(service, settings), **options)
-        return
-    del service
-    with tempfile.TemporaryDirectory(prefix="gossamer-") as folder:
-        plan = {"paths": absolute, "with_users": with_users, "counters": folder, "settings": settings.as_text()}
-        os.environ[PLAN] = json.dumps(plan)
-        if settings.token is not None:
-            os.environ[TOKEN] = settings.token
-        uvicorn.run("gossamer.serving.running:app_of_worker", factory=True, workers=workers, **options)
+    with _announcing(host, found, lambda: on_start(url, names)):
+        if workers == 1:
+            uvicorn.run(make_app(service, settings), **options)
+            return
+        del service
+        with tempfile.TemporaryDirectory(prefix="gossamer-") as folder:
+            plan = {"paths": absolute, "with_users": with_users, "counters": folder, "settings": settings.as_text()}
+            os.environ[PLAN] = json.dumps(plan)
+            if settings.token is not None:
+                os.environ[TOKEN] = settings.token
+            uvicorn.run("gossamer.serving.running:app_of_worker", factory=True, workers=workers, **options)
 
 
 def app_of_worker() -> FastAPI:
@@ -109,6 +113,29 @@ def check_port(host: str, port: int) -> int:
             return found
     except (OSError, OverflowError) as error:
         raise OSError(f"cannot listen on {host}, port {port}: {error}") from error
+
+
+@contextmanager
+def _announcing(host: str, port: int, announce: Callable[[], None]) -> Iterator[None]:
+    """Call `announce` as soon as somebody takes connections: with workers only the port can tell."""
+    is_over = Event()
+
+    def wait() -> None:
+        while not is_over.wait(0.05):
+            try:
+                socket.create_connection((host, port), timeout=1).close()
+            except OSError:
+                continue
+            announce()
+            return
+
+    waiting = Thread(target=wait, name="announcing", daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        waiting.join()
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

@@ -19,6 +19,14 @@ from gossamer.serving.recommending import History
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Asked = tuple[LoadedModel, str]  # which model, and what: a key of ALL_AT_ONCE
+
+# Questions that share a product or a pass of a network; phases of series and explanations do not.
+ALL_AT_ONCE: dict[str, Callable[[LoadedModel, Sequence[Any]], list[dict[str, Any]]]] = {
+    "recommend": recommending.recommend_all,
+    "encode": encoding.encode_all,
+    "similar": similarity.similar_all,
+}
 
 
 class Service:
@@ -77,7 +85,7 @@ class Service:
         check_int("n", n, at_least=1)
         found = self.find(model)
         wanted = recommending.look_up(found, user, history, n, exclude_seen)
-        return self.ask(lambda: recommending.recommend_all(found, [wanted])[0])
+        return self.answer_all((found, "recommend"), [wanted])[0]
 
     def encode(
         self,
@@ -89,24 +97,14 @@ class Service:
         rows: Sequence[Sequence[float]] | None = None,
     ) -> dict[str, Any]:
         """Return the codes of documents {term: count}, of texts, of lists of items, or of rows of numbers."""
-        ways: dict[str, tuple[Any, Callable[..., list[encoding.Code]]]] = {
-            "documents": (documents, encoding.encode_documents),
-            "texts": (texts, encoding.encode_texts),
-            "histories": (histories, encoding.encode_histories),
-            "rows": (rows, encoding.encode_rows),
-        }
-        given = [(data, encode) for data, encode in ways.values() if data is not None]
-        if len(given) != 1 or not len(given[0][0]):
-            raise ValueError(f"one of {', '.join(ways)} must be given, with something in it")
-        ((data, encode),) = given
-        found = self.find(model)
-        return {"model": found.name, "codes": self.ask(lambda: encode(found, data))}
+        given = encoding.look_at(documents, texts, histories, rows)
+        return self.answer_all((self.find(model), "encode"), [given])[0]
 
     def similar(self, model: str | None = None, *, item: Id, n: int = 10) -> dict[str, Any]:
         """Return the n items nearest to an item, with the measure by which they are near."""
         check_int("n", n, at_least=1)
         found = self.find(model)
-        return self.ask(lambda: similarity.similar(found, item, n))
+        return self.answer_all((found, "similar"), [similarity.look_up(found, item, n)])[0]
 
     def explain(
         self,
@@ -139,9 +137,10 @@ class Service:
         found = self.find(model)
         return self.ask(lambda: following.what_follows(found, sequence, features=features, n=n))
 
-    def recommend_all(self, model: LoadedModel, wanted: Sequence[recommending.Wanted]) -> list[dict[str, Any]]:
-        """Answer questions whose ids were looked up, all by one model and with as few calls of it as can be."""
-        return self.ask(lambda: recommending.recommend_all(model, wanted))
+    def answer_all(self, asked: Asked, questions: Sequence[Any]) -> list[dict[str, Any]]:
+        """Answer questions whose ids were looked up, all of one kind, with as few calls of the model as can be."""
+        model, kind = asked
+        return self.ask(lambda: ALL_AT_ONCE[kind](model, questions))
 
     def ask(self, question: Callable[[], T]) -> T:
         """Return what `question` returns, while no other question is answered."""
@@ -178,6 +177,6 @@ class Service:
         for model in self._models.values() if models is None else models:
             if "recommend" in model.questions and model.names is not None and len(model.names):
                 for history in ([], [model.names[0]]):
-                    self.recommend_all(model, [recommending.look_up(model, None, history, 1)])
+                    self.answer_all((model, "recommend"), [recommending.look_up(model, None, history, 1)])
             if "similar" in model.questions and model.names is not None and len(model.names):
-                self.ask(lambda model=model: similarity.similar(model, model.names[0], 1))  # type: ignore[misc]
+                self.answer_all((model, "similar"), [similarity.look_up(model, model.names[0], 1)])

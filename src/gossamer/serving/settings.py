@@ -12,7 +12,8 @@ from gossamer.core.checks import check_int, check_real
 MOST_ITEMS = 1_000
 MOST_HISTORY = 10_000
 MOST_ROWS = 256
-MOST_STEPS = 100_000
+MOST_NUMBERS = 100_000  # of a row
+MOST_STEPS = 10_000  # one thread runs through a series step by step, and others wait for it
 LONGEST_ID = 512
 
 

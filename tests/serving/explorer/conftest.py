@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from explorer_samples import documents, halves, pictures, record, series
@@ -18,6 +22,10 @@ from gossamer.models.markov import HSMM
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.loading import load_model
 from gossamer.serving.service import Service
+
+if TYPE_CHECKING:
+    from browsing import Visit
+    from playwright.sync_api import Browser, BrowserContext
 
 
 @pytest.fixture(scope="session")
@@ -72,3 +80,48 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "bench").mkdir()
     (root / "bench" / "ease-fit.json").write_text('{"name": "ease-fit"}')
     return root
+
+
+# Imported late below: where there is no browser, tests beside those need none.
+@pytest.fixture(scope="module")
+def address(served: Service, results: Path) -> Iterator[str]:
+    """Return the address of a server over the whole folder."""
+    from browsing import running
+
+    with running(served, results) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return the browser that `tests/conftest.py` has looked for."""
+    from browsing import FLAGS, PATIENCE
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Yield what pages share that keep nothing in the browser; those that do make one of their own."""
+    from browsing import DESK
+
+    opened = browser.new_context(viewport=DESK)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def visit(context: BrowserContext, address: str) -> Iterator[Visit]:
+    """Yield a visit that must end without an error on the console and without a request to anybody else."""
+    from browsing import REFUSED, Visit
+
+    found = Visit(context, address)
+    yield found
+    found.page.close()
+    assert [text for text in found.said if f"{REFUSED}{found.allowed}" not in text] == []
+    assert found.asked <= {urlsplit(address).netloc}

@@ -36,9 +36,29 @@ def test_weights_are_named_and_can_be_opened(known):
         assert one.shape == (shape[::-1] if one.is_turned else shape)
 
 
-def test_models_without_a_graph_say_why(known, monkeypatch):
+def test_models_without_a_graph_say_why(known):
     with pytest.raises(NotFound, match="This model has no graph: "):
         draw(known["index"].estimator)
-    monkeypatch.setattr(drawing, "MOST_BOXES", 3)
-    with pytest.raises(NotFound, match=r"has \d+ operators, of which nobody would read so many"):
-        draw(known["network"].estimator)
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_of_a_long_graph_the_first_operators_are_drawn(known, monkeypatch, most):
+    whole = draw(known["network"].estimator)
+    monkeypatch.setattr(drawing, "MOST_BOXES", most)
+    found = draw(known["network"].estimator)
+    assert [box.kind for box in found.boxes] == [box.kind for box in whole.boxes[:most]]
+    assert found.total == whole.total == len(whole.boxes)
+    ends = {(arrow.source, arrow.target) for arrow in whole.arrows if arrow.target < most}
+    assert {(arrow.source, arrow.target) for arrow in found.arrows} == ends
+
+
+def test_arrows_have_the_shapes_of_what_they_pass_on(known):
+    pytest.importorskip("onnx", reason="needs the extra export")
+    arrows = draw(known["network"].estimator).arrows
+    assert arrows[0].shape.endswith(" × 24")
+    assert all(arrow.shape for arrow in arrows)
+
+
+def test_without_onnx_a_drawing_has_no_shapes(known, monkeypatch):
+    monkeypatch.setattr(drawing, "infer_shapes", lambda _: {})
+    assert {arrow.shape for arrow in draw(known["network"].estimator).arrows} == {""}

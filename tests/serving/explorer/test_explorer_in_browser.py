@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
-import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 import pytest
+from browsing import (
+    DESK,
+    PHONE,
+    Visit,
+    hits,
+    requested,
+    running,
+    until_held,
+    width_of,
+)
 from explorer_samples import HOSTILE, NAMES
+from playwright.sync_api import expect
 
-pytest.importorskip("fastapi", reason="needs the extra serve")
-pytest.importorskip("playwright", reason="needs playwright, from the extra test")
-import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
-
-from gossamer.serving.app import create_app
-from gossamer.serving.explorer import make_router
 from gossamer.serving.service import Service
 from gossamer.serving.settings import Settings
 
 pytestmark = pytest.mark.browser
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 860}
 VIEWS = {
     "model": {"model": "topics"},
     "names": {"model": "anchors", "kind": "items", "name": NAMES[0]},
@@ -38,112 +32,6 @@ VIEWS = {
     "runs": {"model": "als", "experiment": "tiny"},
     "compare": {"model": "als", "left": "als", "right": "ease", "kind": "items", "name": NAMES[0]},
 }
-PATIENCE = 60_000  # milliseconds: machines are shared, and speed is not what is tested
-REFUSED = "the server responded with a status of "
-
-
-@contextmanager
-def running(service: Service, results: Path, settings: Settings | None = None) -> Iterator[str]:
-    """Serve on a free port, in a thread of its own, and yield the address."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    app = create_app(service, settings, explorer=make_router(service, results))
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def address(served, results) -> Iterator[str]:
-    with running(served, results) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def context(browser) -> Iterator[BrowserContext]:
-    """Yield what pages share that keep nothing in the browser; those that do make one of their own."""
-    opened = browser.new_context(viewport=DESK)
-    yield opened
-    opened.close()
-
-
-class Visit:
-    """A page that notes every word on the console and every request."""
-
-    def __init__(self, context: BrowserContext, address: str) -> None:
-        self.address = address
-        self.page = context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.said: list[str] = []
-        self.asked: set[str] = set()
-        self.allowed = "404"
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.asked.add(urlsplit(request.url).netloc))
-
-    def open(self, view: str, **parameters: str) -> Page:
-        self.page.goto(f"{self.address}/#{view}?{urlencode(parameters)}")
-        self.page.wait_for_selector("main:not([aria-busy]) > :not(.loading)")
-        return self.page
-
-
-@pytest.fixture
-def visit(context, address) -> Iterator[Visit]:
-    """Yield a visit that must end without an error on the console and without a request to anybody else."""
-    found = Visit(context, address)
-    yield found
-    found.page.close()
-    assert [text for text in found.said if f"{REFUSED}{found.allowed}" not in text] == []
-    assert found.asked <= {urlsplit(address).netloc}
-
-
-def hits(page: Page) -> Locator:
-    """Return what a search box has found; a select has options, too."""
-    return page.locator(".found:visible li")
-
-
-def until(page: Page, expression: str) -> None:
-    """Wait until an expression is true; Playwright's own way to do so is an eval, which the page's policy forbids."""
-    for _ in range(1000):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(30)
-    raise AssertionError(f"{expression} has not become true")
-
-
-def until_held(page: Page, held: list[Any]) -> None:
-    """Wait until a request was stopped on its way."""
-    for _ in range(1000):
-        if held:
-            return
-        page.wait_for_timeout(10)
-    raise AssertionError("nothing was asked")
-
-
-def requested(page: Page, path: str, **parameters: Any) -> Any:
-    """Return an answer of the server."""
-    return page.request.get(f"{page.url.partition('#')[0]}explore/{path}?{urlencode(parameters)}").json()
-
-
-def width_of(page: Page) -> int:
-    return page.evaluate("document.documentElement.scrollWidth")
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -362,130 +250,6 @@ def test_members_lead_to_names_and_names_to_groups(visit):
     expect(page.locator(".crumb")).to_have_text("one of the items of anchors")
     page.locator(".card", has_text="weight of the anchor").locator("a").first.click()
     expect(page.locator(".opened h3")).to_contain_text("anchor")
-
-
-def place_of(page: Page, point: int) -> tuple[float, float]:
-    until(page, "document.querySelector('canvas')?.cloud")
-    x, y = page.evaluate("(point) => document.querySelector('canvas').cloud.toScreen(point)", point)
-    box = page.locator("canvas").bounding_box()
-    return box["x"] + x, box["y"] + y
-
-
-def test_the_map_names_what_is_pointed_at_and_asks_about_what_is_clicked(visit):
-    page = visit.open("map", model="als", kind="items")
-    cloud = "document.querySelector('canvas').cloud"
-    page.mouse.move(*place_of(page, 4))
-    until(page, f"{cloud}.hovered >= 0")
-    hovered = page.evaluate(f"{cloud}.names[{cloud}.hovered]")
-    assert page.locator("canvas").get_attribute("title") == hovered
-    page.mouse.click(*place_of(page, 4))
-    expect(page.locator(".mapside > h3")).to_have_text(hovered)
-    until(page, f"{cloud}.marked.length > 5")
-    page.locator("canvas").focus()
-    page.keyboard.press("Escape")
-    assert page.evaluate(f"{cloud}.selected") == -1
-
-
-def test_the_map_zooms_pans_and_resets(visit):
-    page = visit.open("map", model="als", kind="items", projection="neighbours")
-    place_of(page, 0)
-    view = "JSON.stringify(document.querySelector('canvas').cloud.view)"
-    first = page.evaluate(view)
-    page.locator("canvas").focus()
-    page.keyboard.press("+")
-    zoomed = page.evaluate(view)
-    page.keyboard.press("ArrowRight")
-    panned = page.evaluate(view)
-    page.get_by_role("button", name="Show all").click()
-    assert len({first, zoomed, panned}) == 3
-    assert page.evaluate(view) == first
-    box = page.locator("canvas").bounding_box()
-    page.mouse.move(box["x"] + 200, box["y"] + 200)
-    page.mouse.wheel(0, -300)
-    until(page, f"{view} !== '{first}'")
-    page.get_by_role("button", name="Show all").click()
-    page.mouse.move(box["x"] + 200, box["y"] + 200)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 260, box["y"] + 240)
-    page.mouse.up()
-    assert page.evaluate(view) != first
-
-
-def test_a_search_on_the_map_shows_where_a_name_lies(visit):
-    page = visit.open("map", model="als", kind="items", projection="neighbours")
-    page.get_by_role("combobox", name="Search names").fill("iron5")
-    page.keyboard.press("Enter")
-    expect(page.locator(".mapside > h3")).to_have_text("metal.iron5")
-    assert page.evaluate("document.querySelector('canvas').cloud.selected") == NAMES.index("metal.iron5")
-    assert "projection=neighbours" in page.url
-
-
-def test_a_room_turns_and_the_axes_are_a_choice(visit):
-    page = visit.open("map", model="als", kind="items")
-    page.get_by_label("Shape").select_option("3")
-    expect(page.get_by_label("Deep")).to_be_visible()
-    place_of(page, 0)
-    flat = "[...document.querySelector('canvas').cloud.coordinates.slice(0, 8)].join()"
-    view = "JSON.stringify(document.querySelector('canvas').cloud.view)"
-    first, still = page.evaluate(flat), page.evaluate(view)
-    page.locator("canvas").focus()
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate(flat) != first
-    assert page.evaluate(view) == still
-    page.keyboard.press("Shift+ArrowRight")
-    assert page.evaluate(view) != still
-    page.mouse.click(*place_of(page, 4))
-    expect(page.locator(".mapside > h3")).to_have_count(1)
-    page.get_by_label("Across").select_option("2")
-    expect(page.get_by_label("Up")).to_have_value("1")  # two axes changed places
-    assert "axes=2%2C1%2C3" in page.url
-
-
-def test_what_is_found_on_a_map_can_be_left_alone_there(visit):
-    page = visit.open("map", model="als", kind="items")
-    cloud = "document.querySelector('canvas').cloud"
-    until(page, cloud)
-    box = page.get_by_role("searchbox", name="Find on this map")
-    box.fill("/iron[0-3]$/")
-    expect(page.locator(".find")).to_contain_text("4 found")
-    page.get_by_role("button", name="Only these").click()
-    assert page.evaluate(f"[{cloud}.count, {cloud}.shown.reduce((sum, one) => sum + one)]") == [4, 4]
-    page.get_by_role("button", name="Bring all back").click()
-    assert page.evaluate(f"[{cloud}.count, {cloud}.shown]") == [20, None]
-    box.fill("/iron(/")
-    expect(page.locator(".find")).to_contain_text("Not a regular expression")
-
-
-def test_neighbours_by_another_measure_and_colours_by_another_column(visit):
-    page = visit.open("map", model="als", kind="items", name=NAMES[1])
-    expect(page.locator(".mapside .card").first).to_contain_text("cosine, by")
-    page.get_by_label("Nearest by").select_option("euclidean")
-    expect(page.locator(".mapside .card").first).to_contain_text("euclidean distance, by")
-    page.locator(".choice", has_text="Colour").locator("select").select_option("frequency")
-    expect(page.locator(".key")).to_contain_text("how often:")
-
-
-def test_the_grid_finds_what_brute_force_finds(visit):
-    page = visit.open("model", model="als")
-    wrong = page.evaluate(
-        """async () => {
-            const { Grid } = await import('/explore/static/cloud.js');
-            let seed = 1, wrong = 0;
-            const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-            const points = Float32Array.from({ length: 4000 }, random), grid = new Grid(points);
-            for (let turn = 0; turn < 300; turn += 1) {
-                const [x, y, radius] = [1.2 * random() - 0.1, 1.2 * random() - 0.1, 0.1 * random()];
-                let best = -1, closest = radius * radius;
-                for (let point = 0; point < 2000; point += 1) {
-                    const squared = (points[2 * point] - x) ** 2 + (points[2 * point + 1] - y) ** 2;
-                    if (squared < closest) [best, closest] = [point, squared];
-                }
-                wrong += grid.nearest(x, y, radius) !== best;
-            }
-            return wrong;
-        }"""
-    )
-    assert wrong == 0
 
 
 def test_layers_show_ranks(visit):

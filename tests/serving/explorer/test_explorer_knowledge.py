@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 
 import numpy as np
 import polars as pl
@@ -48,6 +49,24 @@ def test_a_model_is_called_through_ask_only(folder, monkeypatch, name, method):
     about(Knowledge(model, ask), "items", NAMES[0])
     assert called
     assert all(called)
+
+
+def test_threads_that_ask_first_wait_for_one_answer(folder):
+    knowledge = Knowledge(load_model(folder / "ease"))
+    made: list[int] = []
+    barrier = Barrier(8)
+
+    def ask(number: int) -> list[int]:
+        answers = []
+        for key in range(50):
+            barrier.wait(30)
+            answers.append(knowledge._once(key, lambda key=key: made.append(key) or (key, number)))
+        return answers
+
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        answers = list(threads.map(ask, range(8)))
+    assert made == list(range(50))
+    assert all(one == answers[0] for one in answers)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("items", "absent"), ("spoons", "a"), ("items", "")])

@@ -10,6 +10,7 @@ from explorer_samples import NAMES
 
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer import maps
+from gossamer.serving.explorer.directions import Ends
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.maps import make_map
 from gossamer.serving.explorer.projection import principal_components, principal_plane
@@ -48,9 +49,8 @@ def test_of_many_names_the_most_frequent_are_shown(folder, monkeypatch):
     assert sorted(counts[[NAMES.index(name) for name in found.names]]) == sorted(np.sort(counts)[-5:])
 
 
-def test_where_nothing_is_known_of_frequencies_nothing_is_claimed(known, monkeypatch):
-    monkeypatch.setattr(maps, "MOST_POINTS", 5)
-    rows, chosen_by = maps._shown(known["anchors"], "items", 20)
+def test_where_nothing_is_known_of_frequencies_nothing_is_claimed(known):
+    rows, chosen_by = maps._shown(known["anchors"], "items", 20, 5)
     assert (rows.tolist(), chosen_by) == ([0, 4, 9, 14, 19], "evenly chosen")
 
 
@@ -64,7 +64,7 @@ def test_axes_are_chosen_components_and_variance_says_what_they_are_worth(known)
     assert found.measures == ["cosine", "euclidean"]
 
 
-@pytest.mark.parametrize("projection", ["pca", "neighbours"])
+@pytest.mark.parametrize("projection", ["pca", "neighbours", "tsne"])
 def test_three_axes_are_a_room(known, projection):
     found = make_map(known["als"], "items", projection, (1, 2, 3))
     assert len(unpacked(found.coordinates, "<f4")) == 3 * 20
@@ -80,3 +80,37 @@ def test_axes_that_do_not_exist_are_refused(known, axes):
 def test_a_model_without_vectors_has_no_map(known, name, kind):
     with pytest.raises(NotFound, match="This model has no map of"):
         make_map(known[name], kind)
+
+
+def test_of_many_names_t_sne_has_fewer(folder, monkeypatch):
+    monkeypatch.setattr(maps, "MOST_BY_TSNE", 12)
+    knowledge = Knowledge(load_model(folder / "als"))
+    assert make_map(knowledge, "items", "tsne").num_points == 12
+    assert make_map(knowledge, "items", "neighbours").num_points == 20
+
+
+def test_axes_run_from_one_name_to_another(known):
+    ends = Ends(NAMES[0], NAMES[12], NAMES[3], NAMES[1])
+    found = make_map(known["als"], "items", "directions", ends=ends)
+    places = unpacked(found.coordinates, "<f4").reshape(-1, 2)
+    assert places[[0, 12], 0].tolist() == pytest.approx([-0.5, 0.5], abs=1e-6)
+    assert places[[3, 1], 1].tolist() == pytest.approx([-0.5, 0.5], abs=1e-6)
+    assert found.ends == [NAMES[0], NAMES[12], NAMES[3], NAMES[1]]
+    assert found.variance == []
+
+
+def test_axes_that_nobody_chose_run_between_the_farthest(known):
+    found = make_map(known["als"], "items", "directions")
+    across = unpacked(found.coordinates, "<f4").reshape(-1, 2)[:, 0]
+    left, right = (NAMES.index(name) for name in found.ends[:2])
+    assert (across[left], across[right]) == (pytest.approx(-0.5), pytest.approx(0.5))
+    assert found.ends[2:] == ["", ""]
+
+
+def test_axes_between_what_is_not_there_are_refused(known):
+    with pytest.raises(NotFound, match="'absent' is not among the 20 items"):
+        make_map(known["als"], "items", "directions", ends=Ends("absent", NAMES[0]))
+    with pytest.raises(ValueError, match="must lie at different places"):
+        make_map(known["als"], "items", "directions", ends=Ends(NAMES[0], NAMES[0]))
+    with pytest.raises(ValueError, match="axes must be 2 or 3 different numbers from 1 to 2"):
+        make_map(known["als"], "items", "directions", (1, 2, 3))

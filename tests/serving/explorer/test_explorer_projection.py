@@ -13,6 +13,7 @@ from gossamer.serving.explorer.projection import (
     principal_plane,
     project,
     sketch,
+    tsne_layout,
     variance_shares,
 )
 
@@ -67,6 +68,23 @@ def test_layout_keeps_groups_apart_and_is_always_the_same():
     gaps = [np.linalg.norm(middles[one] - middles[other]) for one, other in ((0, 1), (0, 2), (1, 2))]
     assert min(gaps) > 2 * spread
     np.testing.assert_array_equal(places, neighbour_layout(blobs()))
+
+
+@pytest.mark.parametrize("num_axes", [2, 3])
+def test_t_sne_keeps_groups_apart_and_is_always_the_same(num_axes):
+    places = tsne_layout(blobs(), num_axes)
+    assert np.isfinite(places).all()
+    near = np.linalg.norm(places[:, None] - places, axis=2) + 1e9 * np.eye(len(places))
+    assert (near.argmin(axis=1) // 40 == np.arange(120) // 40).mean() > 0.95
+    np.testing.assert_array_equal(places, tsne_layout(blobs(), num_axes))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 9])
+def test_t_sne_of_few_or_equal_rows_is_finite(rows):
+    for vectors in (np.ones((rows, 3)), np.zeros((rows, 3)), np.eye(rows)):
+        places = tsne_layout(vectors)
+        assert places.shape == (rows, 2)
+        assert np.isfinite(places).all()
 
 
 def test_a_sketch_keeps_products():

@@ -14,7 +14,7 @@ from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.community.features import FeatureReader
 from gossamer.models.community.state import TrainingUsers
 from gossamer.models.stored_network import network_arrays, restore_network
-from gossamer.persistence import JSON, check_array, check_names
+from gossamer.persistence import JSON, check_array, check_names, own_array
 
 if TYPE_CHECKING:
     from gossamer.models.community.recommender import CommunityRecommender
@@ -55,8 +55,8 @@ def restore_state(
     restore_network(model.network_, arrays)
     for name in CACHED:
         cached = check_array(arrays, name, np.float32, (len(items), model.embedding_dim))
-        setattr(model, f"{name}_", torch.from_numpy(np.array(cached)))
-    model.item_bias_ = torch.from_numpy(np.array(check_array(arrays, "item_bias", np.float32, (len(items),))))
+        setattr(model, f"{name}_", torch.from_numpy(own_array(cached)))
+    model.item_bias_ = torch.from_numpy(own_array(check_array(arrays, "item_bias", np.float32, (len(items),))))
     slope, intercept, threshold = check_array(arrays, "calibration", np.float64, (3,)).tolist()
     model.calibration_ = (slope, intercept, threshold)
     has_times = bool(metadata["has_times"])

@@ -16,8 +16,9 @@ from gossamer.serving.explorer.layering import layered
 from gossamer.serving.explorer.tensors import stored_arrays
 from gossamer.serving.export.graph import Graph, Node, Port
 from gossamer.serving.export.onnx_file import draw_graph
+from gossamer.serving.export.shapes import infer_shapes
 
-MOST_BOXES = 400  # that anybody reads; loops are written out in graphs, and some have a thousand operators
+MOST_BOXES = 400  # that anybody reads, the first ones; loops are written out in graphs, and some have thousands
 FEW = 4  # numbers that are written out instead of described
 
 
@@ -54,19 +55,21 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """What one box passes to another, by way of places (x, y) in the rows between them."""
+    """What one box passes to another, by way of places (x, y) in the rows between them; `shape` where it is known."""
 
     source: int
     target: int
     name: str
+    shape: str
     path: list[tuple[float, int]]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """All boxes and arrows, in a field of `width` columns and `height` rows."""
+    """Boxes and arrows, in a field of `width` columns and `height` rows; `total` is how many boxes the graph has."""
 
     answers: str
+    total: int
     boxes: list[Box]
     arrows: list[Arrow]
     width: float
@@ -79,21 +82,22 @@ def draw(estimator: Any) -> Drawing:
         graph = draw_graph(estimator)
     except ValueError as error:
         raise NotFound(f"This model has no graph: {error}.") from None
-    ends: list[Port | Node] = [*graph.inputs, *graph.nodes]
-    if len(ends) > MOST_BOXES:
-        raise NotFound(
-            f"The graph of this model has {len(ends):,} operators, of which nobody would read so many: its loops are "
-            "written out. Write it to a file with: gossamer export --to onnx"
-        )
-    arrows = list(_arrows(graph))
+    every: list[Port | Node] = [*graph.inputs, *graph.nodes]
+    ends = every[:MOST_BOXES]  # in an order in which they are computed, so that no arrow into them is missing
+    arrows = [arrow for arrow in _arrows(graph) if arrow[1] < len(ends)]
     places, paths = layered(len(ends), [(source, target) for source, target, _ in arrows])
+    shapes = {name: " × ".join(map(str, shape)) for name, shape in infer_shapes(graph).items()}
     weights = _weights_by_content(estimator)
     outputs = {port.name: port for port in graph.outputs}
     boxes = [_box(number, one, graph, weights, outputs, places[number]) for number, one in enumerate(ends)]
     return Drawing(
         answers=graph.answers,
+        total=len(every),
         boxes=boxes,
-        arrows=[Arrow(source, target, name, path) for (source, target, name), path in zip(arrows, paths, strict=True)],
+        arrows=[
+            Arrow(source, target, name, shapes.get(name, ""), path)
+            for (source, target, name), path in zip(arrows, paths, strict=True)
+        ],
         width=max((x for x, _ in [*places, *(place for path in paths for place in path)]), default=0) + 1,
         height=max((y for _, y in places), default=0) + 1,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,11 +40,14 @@ class Knowledge:
         self.ask = ask
         self._own: Mapping[str, Vocabulary] = model.estimator.learned_vocabularies()
         self.vocabularies = _vocabularies(model, self._own)
-        self._locks: dict[Any, RLock] = defaultdict(RLock)
+        self._locks: dict[Any, RLock] = {}
+        self._finding_lock = Lock()
         self._known: dict[Any, Any] = {}
 
     def _once(self, key: Any, make: Callable[[], Answer]) -> Answer:
-        with self._locks[key]:
+        with self._finding_lock:  # else two that ask first could each have a lock of their own
+            lock = self._locks.setdefault(key, RLock())
+        with lock:
             if key not in self._known:
                 self._known[key] = make()
             found: Answer = self._known[key]

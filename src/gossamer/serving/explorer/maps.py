@@ -11,11 +11,14 @@ import numpy as np
 from gossamer.core.checks import check_choice
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.colouring import Choice, colour_choices, colour_points
+from gossamer.serving.explorer.directions import Ends, farthest_pair, places_between
 from gossamer.serving.explorer.groups import largest
 from gossamer.serving.explorer.knowledge import Knowledge
 from gossamer.serving.explorer.projection import PROJECTIONS, variance_shares
 
 MOST_POINTS = 30_000  # that a page draws; beyond them, those that come most often
+MOST_BY_TSNE = 5_000  # which takes a core half a minute
+DIRECTIONS = "directions"  # axes from one name to another, beside those of `project`
 NUM_COMPONENTS = 10  # that a reader can choose from
 
 
@@ -24,7 +27,9 @@ class PointMap:
     """Points of a vocabulary: little-endian float32, `len(axes)` for each point, in base64, and one name each.
 
     `axes` are the numbers of the components that are shown, from 1 on, and `variance` which share of all variance each
-    component that could be shown has; none for a layout. `chosen_by` says which names are shown where not all are.
+    component that could be shown has; none for a layout. `ends` are the names between which the axes of "directions"
+    run, left, right, below and above; the last two are empty where up is what else differs. `chosen_by` says which
+    names are shown where not all are.
     `colours` (uint8 in base64) says to which entry of the `legend` a point belongs, 255 to none of them.
     """
 
@@ -36,6 +41,7 @@ class PointMap:
     chosen_by: str
     axes: list[int]
     variance: list[float]
+    ends: list[str]
     coordinates: str
     names: list[str]
     measures: list[str]
@@ -53,13 +59,14 @@ def make_map(
     projection: str = "pca",
     axes: Sequence[int] = (1, 2),
     colour: str | None = None,
+    ends: Ends | None = None,
 ) -> PointMap:
     """Return the map of a vocabulary in one projection, on a plane or, with three `axes`, in a room.
 
-    `axes` number the components of "pca"; of "neighbours" only how many there are counts. A NotFound where the model
-    has no vectors for the vocabulary.
+    `axes` number the components of "pca"; of layouts only how many there are counts. The axes of "directions", two,
+    run between `ends`. A NotFound where the model has no vectors for the vocabulary.
     """
-    check_choice("projection", projection, PROJECTIONS)
+    check_choice("projection", projection, [*PROJECTIONS, DIRECTIONS])
     space = knowledge.spaces.get(kind)
     if space is None:
         drawn = ", ".join(knowledge.spaces)
@@ -68,15 +75,19 @@ def make_map(
             + (f" It has maps of {drawn}." if drawn else "")
         )
     total = len(space.vectors)
-    rows, chosen_by = _shown(knowledge, kind, total)
+    rows, chosen_by = _shown(knowledge, kind, total, MOST_BY_TSNE if projection == "tsne" else MOST_POINTS)
     count = min(NUM_COMPONENTS, max(3, space.vectors.shape[1]))
-    chosen = check_axes(axes, count if projection == "pca" else 3)
+    chosen = check_axes(axes, {"pca": count, DIRECTIONS: 2}.get(projection, 3))
+    variance: list[float] = []
+    named: list[str] = []
     if projection == "pca":
         components = knowledge.projected(kind, projection, rows, count)
         places = components[:, [axis - 1 for axis in chosen]]
         variance = variance_shares(space.vectors[rows], components)
+    elif projection == DIRECTIONS:
+        places, named = _between(knowledge, kind, rows, ends or Ends())
     else:
-        places, variance = knowledge.projected(kind, projection, rows, len(chosen)), []
+        places = knowledge.projected(kind, projection, rows, len(chosen))
     colouring = colour_points(knowledge, kind, rows, colour)
     ids = knowledge.vocabularies[kind].ids.gather(rows)
     return PointMap(
@@ -88,6 +99,7 @@ def make_map(
         chosen_by=chosen_by,
         axes=chosen,
         variance=variance,
+        ends=named,
         coordinates=_packed(places.astype("<f4")),
         names=[str(name) for name in ids],
         measures=list(space.measures),
@@ -113,14 +125,30 @@ def check_axes(axes: Sequence[int], count: int) -> list[int]:
     return chosen
 
 
-def _shown(knowledge: Knowledge, kind: str, total: int) -> tuple[np.ndarray, str]:
+def _between(knowledge: Knowledge, kind: str, rows: np.ndarray, ends: Ends) -> tuple[np.ndarray, list[str]]:
+    """Return places along axes of the reader's own, and the names at their ends; by default, those farthest apart."""
+    vectors, across, up = knowledge.spaces[kind].vectors, ends.across, ends.up
+    if across is None:
+        left, right = farthest_pair(vectors[rows])
+        across = knowledge.name_of(kind, int(rows[left])), knowledge.name_of(kind, int(rows[right]))
+    found = [None if pair is None else _vectors_of(knowledge, kind, pair) for pair in (across, up)]
+    assert found[0] is not None
+    return places_between(vectors[rows], found[0], found[1]), [*across, *(up or ("", ""))]
+
+
+def _vectors_of(knowledge: Knowledge, kind: str, pair: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    begin, end = (knowledge.spaces[kind].vectors[knowledge.index_of(kind, name)] for name in pair)
+    return begin, end
+
+
+def _shown(knowledge: Knowledge, kind: str, total: int, most: int) -> tuple[np.ndarray, str]:
     """Return the rows that are drawn, and in words how they were chosen, where some are not."""
-    if total <= MOST_POINTS:
+    if total <= most:
         return np.arange(total), ""
     counts = knowledge.frequencies.get(kind)
     if counts is None:
-        return np.linspace(0, total - 1, MOST_POINTS).astype(np.int64), "evenly chosen"
-    return np.sort(largest(np.asarray(counts, dtype=np.float64), MOST_POINTS)), "the most frequent"
+        return np.linspace(0, total - 1, most).astype(np.int64), "evenly chosen"
+    return np.sort(largest(np.asarray(counts, dtype=np.float64), most)), "the most frequent"
 
 
 def _packed(array: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""From many dimensions to a map: principal components, and a layout that keeps neighbours together."""
+"""From many dimensions to a map: principal components, and two layouts that keep neighbours together."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from gossamer.core.checks import check_choice, check_int
 from gossamer.core.topk import batch_rows
 from gossamer.serving.explorer.layout_kernels import settle
 
-PROJECTIONS = ("pca", "neighbours")
+PROJECTIONS = ("pca", "neighbours", "tsne")
 NUM_NEIGHBOURS = 10
 EPOCHS = 80
+PERPLEXITY = 30.0
 MOST_COLUMNS = 64  # beyond these, vectors are sketched first
 
 
@@ -102,12 +103,30 @@ def neighbour_layout(
     return centred
 
 
+def tsne_layout(vectors: np.ndarray, num_axes: int = 2) -> np.ndarray:
+    """Return places (V, num_axes) by t-SNE (van der Maaten and Hinton 2008) of directions, scikit-learn's.
+
+    Begun from principal components, so that a map is always the same and its large shape means something.
+    """
+    from sklearn.manifold import TSNE  # late: it takes a second to import, and few ask for it
+
+    unit = unit_rows(vectors)
+    start = principal_components(unit, num_axes)
+    if len(start) < 4:
+        return start
+    start = 1e-4 * start / max(float(start[:, 0].std()), 1e-12)
+    perplexity = min(PERPLEXITY, (len(start) - 1) / 3)
+    layout = TSNE(num_axes, perplexity=perplexity, init=start.astype(np.float32), random_state=0)
+    return np.asarray(layout.fit_transform(unit), dtype=np.float32)
+
+
 def project(vectors: np.ndarray, projection: str, num_axes: int = 2) -> np.ndarray:
-    """Return the map (V, num_axes) of a projection by its name; lengths count in "pca", directions in "neighbours"."""
+    """Return the map (V, num_axes) of a projection by its name; lengths count in "pca", in others directions alone."""
     check_choice("projection", projection, PROJECTIONS)
     check_int("num_axes", num_axes, at_least=1)
     narrow = vectors if vectors.shape[1] <= MOST_COLUMNS else sketch(vectors)
-    return principal_components(narrow, num_axes) if projection == "pca" else neighbour_layout(narrow, num_axes)
+    layout = {"pca": principal_components, "neighbours": neighbour_layout, "tsne": tsne_layout}[projection]
+    return layout(narrow, num_axes)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from gossamer.serving.errors import NotFound
 from gossamer.serving.explorer.about import About, Examples, Ranking, about, examples, near_by
 from gossamer.serving.explorer.comparison import Answers, Comparison, answer_both, compare
+from gossamer.serving.explorer.directions import Ends
 from gossamer.serving.explorer.drawing import Drawing
 from gossamer.serving.explorer.group_views import (
     NUM_MEMBERS,
@@ -169,12 +170,20 @@ def _add_names(router: APIRouter, shelf: Shelf) -> None:
     def point_map(
         model: Text,
         kind: Text,
-        projection: Literal["pca", "neighbours"] = "pca",
+        projection: Literal["pca", "neighbours", "tsne", "directions"] = "pca",
         axes: Axes = "1,2",
         colour: Text | None = None,
+        across_from: Name | None = None,
+        across_to: Name | None = None,
+        up_from: Name | None = None,
+        up_to: Name | None = None,
     ) -> PointMap:
-        """Return the map of a vocabulary; `axes` are two or three numbers of components."""
-        return make_map(shelf.open(model), kind, projection, [int(axis) for axis in axes.split(",")], colour)
+        """Return the map of a vocabulary; `axes` are two or three numbers of components.
+
+        Directions run across from one name to another, and up from one to another.
+        """
+        ends = Ends(across_from, across_to, up_from, up_to)
+        return make_map(shelf.open(model), kind, projection, [int(axis) for axis in axes.split(",")], colour, ends)
 
     @router.get("/explore/neighbours")
     def near(model: Text, kind: Text, name: Name, measure: Text | None = None, n: Count = 10) -> Ranking:

@@ -132,6 +132,19 @@ class Node:
     outputs: list[str]
     attributes: dict[str, Any]
 
+    def onnx(self) -> Any:
+        """Return the node as onnx has it, and so the body of a loop."""
+        helper = _require_onnx().helper
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Graph):
+                return value.onnx()
+            return helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
+
+        return helper.make_node(
+            self.kind, self.inputs, self.outputs, **{key: plain(value) for key, value in self.attributes.items()}
+        )
+
 
 @dataclass(frozen=True)
 class Port:
@@ -251,27 +264,20 @@ class Graph:
         """Return what the constants take."""
         return sum(array.nbytes for array in self.constants.values())
 
-    def _proto(self, onnx: Any) -> Any:
-        """Return nodes, ports and constants as onnx has them, those of loops inside."""
+    def onnx(self) -> Any:
+        """Return nodes, ports and constants as onnx has them."""
+        onnx = _require_onnx()
         helper = onnx.helper
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, Graph):
-                return value._proto(onnx)
-            return helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
-
-        nodes = [
-            helper.make_node(
-                node.kind, node.inputs, node.outputs, **{key: plain(value) for key, value in node.attributes.items()}
-            )
-            for node in self.nodes
-        ]
         inputs, outputs = (
-            [helper.make_tensor_value_info(port.name, plain(port.dtype), list(port.shape)) for port in ports]
+            [
+                helper.make_tensor_value_info(port.name, helper.np_dtype_to_tensor_dtype(port.dtype), list(port.shape))
+                for port in ports
+            ]
             for ports in (self.inputs, self.outputs)
         )
         weights = [onnx.numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        return helper.make_graph(nodes, self.scope.strip("/").replace("/", "_") or "gossamer", inputs, outputs, weights)
+        name = self.scope.strip("/").replace("/", "_") or "gossamer"
+        return helper.make_graph([node.onnx() for node in self.nodes], name, inputs, outputs, weights)
 
     def model(self, metadata: dict[str, str]) -> Any:
         """Return the checked ONNX model."""
@@ -280,7 +286,7 @@ class Graph:
             raise ValueError(f"the model must take less than 2 GB in ONNX, got {size:,} bytes")
         onnx = _require_onnx()
         helper = onnx.helper
-        body = self._proto(onnx)
+        body = self.onnx()
         made = helper.make_model(
             body,
             opset_imports=[helper.make_opsetid("", OPSET)],

@@ -18,7 +18,7 @@ from gossamer.models.embeddings.optimiser import make_optimiser
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.tables import find_table
 from gossamer.models.embeddings.text.text_pruning import Pruning
-from gossamer.models.stored_network import split_like
+from gossamer.models.stored_network import split_like, take_array_
 from gossamer.persistence import JSON, check_array
 
 if TYPE_CHECKING:
@@ -102,11 +102,13 @@ def restore_network(
     table.restore({name.removeprefix(TABLE): array for name, array in arrays.items() if name.startswith(TABLE)})
     network = make(table)
     split_like(network, arrays)
-    wanted = {name: value for name, value in network.state_dict().items() if not name.startswith("embedding.")}
+    wanted = {
+        name: value for name, value in network.state_dict(keep_vars=True).items() if not name.startswith("embedding.")
+    }
     surplus = {name for name in arrays if name.startswith(NETWORK)} - {f"{NETWORK}{name}" for name in wanted}
     if surplus:
         raise ValueError(f"arrays must be those of the network, got also {sorted(surplus)}")
     for name, value in wanted.items():
         stored = check_array(arrays, f"{NETWORK}{name}", np.float32, tuple(value.shape))
-        value.copy_(torch.from_numpy(np.array(stored)))
+        take_array_(value, stored)
     return network.eval()

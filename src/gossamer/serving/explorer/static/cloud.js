@@ -11,8 +11,9 @@ const NUM_NAMED = 400; // points in view at most, for their names to be written 
 
 export class Cloud {
   // `coordinates` have `width` numbers for each name, 2 or 3.
-  constructor(canvas, { coordinates, width = 2, names, colours, isAmount = false }) {
-    Object.assign(this, { canvas, names, colours, isAmount });
+  // `ends` are words at its edges: left, right, below and above.
+  constructor(canvas, { coordinates, width = 2, names, colours, isAmount = false, ends = [] }) {
+    Object.assign(this, { canvas, names, colours, isAmount, ends });
     this.room = width === 3 ? new Room(coordinates) : null;
     this.coordinates = this.room ? this.room.flat : coordinates;
     this.levels = this.room?.levels;
@@ -162,12 +163,32 @@ export class Cloud {
     context.lineJoin = "round";
     context.strokeStyle = ink["--paper"];
     if (this.room) this.paintAxes();
+    if (this.ends.length) this.paintEnds(taken, width, height);
     const marked = this.marked.filter(drawn);
     for (const point of marked) this.dot(point, 4.5, "--series-2");
     if (drawn(this.selected)) this.dot(this.selected, 7, "--ink");
     if (drawn(this.hovered)) this.dot(this.hovered, 6, "--accent");
     for (const point of [this.hovered, this.selected, ...marked.slice(0, 150)].filter(drawn)) this.label(point, taken, true, width, height);
     if (visible.length <= NUM_NAMED) for (const point of visible.slice(0, 150)) this.label(point, taken, false, width, height);
+  }
+
+  // What lies towards each edge; names of points give way to it.
+  paintEnds(taken, width, height) {
+    const { context, ink } = this, [left, right, below, above] = this.ends.map((name) => (name.length > 28 ? `${name.slice(0, 27)}…` : name));
+    const write = (text, x, y, align) => {
+      const wide = context.measureText(text).width, from = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
+      taken.push([from - 2, y - 9, from + wide + 2, y + 9]);
+      context.textAlign = align;
+      context.strokeText(text, x, y);
+      context.fillText(text, x, y);
+    };
+    context.save();
+    context.fillStyle = ink["--muted"];
+    write(`← ${left}`, 10, height / 2 - 12, "left");
+    write(`${right} →`, width - 10, height / 2 + 12, "right");
+    if (below) write(`↓ ${below}`, width / 2, height - 14, "center");
+    if (above) write(`↑ ${above}`, width / 2, 14, "center");
+    context.restore();
   }
 
   // Which way the three axes of a room point, from its middle.
@@ -204,7 +225,7 @@ export class Cloud {
     const wide = this.context.measureText(text).width;
     const left = x + 10 + wide > width ? x - 10 - wide : x + 10;
     const box = [left - 2, y - 9, left + wide + 2, y + 9];
-    const isFirst = taken.length === 0 && isFirm; // whatever else is dropped, what the reader points at is named
+    const isFirst = taken.length === (this.ends.length ? 2 + 2 * Boolean(this.ends[2]) : 0) && isFirm; // whatever else is dropped, what the reader points at is named
     if (!isFirst && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
     taken.push(box);
     this.context.fillStyle = this.ink[isFirm ? "--ink" : "--muted"];

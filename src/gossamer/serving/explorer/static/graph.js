@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el, show, svg } from "./dom.js";
-import { number } from "./numbers.js";
+import { count, number } from "./numbers.js";
 import { card, facts, notice } from "./parts.js";
 import { tensorFacts } from "./tensor.js";
 
@@ -24,6 +24,7 @@ export async function drawGraph(place, model) {
     "svg",
     { class: "graph", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Graph of ${drawing.boxes.length} operators: ${drawing.answers}` },
     drawing.arrows.map((arrow) => drawArrow(arrow, drawing.boxes)),
+    shapes(drawing),
     boxes,
   );
   const field = el("div", { class: "graphfield", tabindex: "-1" }, picture);
@@ -92,6 +93,18 @@ function drawArrow({ source, target, path }, boxes) {
   return svg("path", { class: "arrow", d: `${line}m-4 -6L${x.toFixed(1)},${y.toFixed(1)}l4 -6` });
 }
 
+// What shape goes on from a box, once for each thing it passes on: below its middle, beside the arrow.
+function shapes({ boxes, arrows }) {
+  const told = new Map(arrows.filter((arrow) => arrow.shape).map((arrow) => [arrow.name, arrow]));
+  const places = new Map(); // several results of one box stand one below the other
+  return [...told.values()].map(({ source, shape }) => {
+    const place = places.get(source) ?? 0;
+    places.set(source, place + 1);
+    const text = shape.length > 16 ? `${shape.slice(0, 15)}…` : shape;
+    return place > 1 ? null : svg("text", { class: "shape", x: left(boxes[source]) + WIDE / 2 + 6, y: top(boxes[source]) + HIGH + 12 + 12 * place }, text);
+  });
+}
+
 // Where an arrow key leads: down and up along arrows, sideways in a row.
 function neighbour({ boxes, arrows }, at, key) {
   const along = { ArrowDown: ["source", "target"], ArrowUp: ["target", "source"] }[key];
@@ -102,13 +115,14 @@ function neighbour({ boxes, arrows }, at, key) {
   return row[row.indexOf(boxes[at]) + step]?.number ?? -1;
 }
 
-function about({ answers, boxes }) {
+function about({ answers, boxes, total }) {
   const ends = (role) => boxes.filter((box) => box.role === role);
   const listed = (role) => Object.fromEntries(ends(role).map((box) => [box.kind, `${box.attributes.shape}, ${box.attributes.type}`]));
   return [
     el("p", { class: "lead" }, `${answers[0].toUpperCase()}${answers.slice(1)}.`),
+    total > boxes.length ? notice(`These are the first ${count(boxes.length)} of ${count(total)} operators: loops are written out, step by step.`) : null,
     card("Goes in", "", facts(listed("input"))),
-    card("Comes out", "", facts(listed("output"))),
+    ends("output").length ? card("Comes out", "", facts(listed("output"))) : null,
     el("p", { class: "small" }, "Click a box for its settings and weights. By keyboard: arrows follow the graph, Enter opens. The same graph as a file: gossamer export --to onnx."),
   ];
 }
@@ -116,7 +130,7 @@ function about({ answers, boxes }) {
 function opened({ boxes, arrows }, chosen, model, go) {
   const box = boxes[chosen];
   const links = (found, end) =>
-    found.length ? el("ul", { class: "chips" }, found.map((arrow) => el("li", {}, el("button", { type: "button", class: "button", on: { click: () => go(arrow[end]) } }, boxes[arrow[end]].kind)))) : el("p", { class: "small" }, "nothing");
+    found.length ? el("ul", { class: "chips" }, found.map((arrow) => el("li", {}, el("button", { type: "button", class: "button", on: { click: () => go(arrow[end]) } }, boxes[arrow[end]].kind, arrow.shape ? el("span", { class: "kind" }, ` ${arrow.shape}`) : null)))) : el("p", { class: "small" }, "nothing");
   return card(
     box.role ? `${box.kind} (${box.role})` : box.kind,
     "",

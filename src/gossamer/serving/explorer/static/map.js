@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { Cloud } from "./cloud.js";
+import { endBoxes, givenEnds, withoutEnds } from "./directions.js";
 import { el } from "./dom.js";
 import { mapSide } from "./mapside.js";
 import { count, share } from "./numbers.js";
@@ -9,12 +10,12 @@ import { choice, heading, notice } from "./parts.js";
 import { follow } from "./pointing.js";
 import { go } from "./state.js";
 
-const PROJECTIONS = [["pca", "principal components"], ["neighbours", "neighbours together"]];
+const PROJECTIONS = [["pca", "principal components"], ["neighbours", "neighbours together"], ["tsne", "t-SNE"], ["directions", "from a name to another"]];
 const SHAPES = [["2", "plane"], ["3", "room (3-D)"]];
 const FLAT_HELP = "Drag to move, scroll or pinch to zoom, click a point for its neighbours. By keyboard: arrows, + and −, 0 for all, Escape to let go.";
 const ROOM_HELP = "Drag to turn, with Shift to move, scroll or pinch to zoom, click a point for its neighbours. By keyboard: arrows turn, with Shift they move, + and −, 0 for all, Escape to let go.";
 
-export async function drawMap(place, { model, kind, name, projection = "pca", axes = "1,2", colour }) {
+export async function drawMap(place, { model, kind, name, projection = "pca", axes = "1,2", colour, ...others }) {
   const about = await get("model", { model });
   if (!about.maps.length) {
     place.append(heading("Map"), notice("This model has no map: it keeps no vectors of its names."));
@@ -22,20 +23,22 @@ export async function drawMap(place, { model, kind, name, projection = "pca", ax
   }
   if (kind && !about.maps.includes(kind)) place.append(notice(`This model has no map of ${kind}; this is the one of ${about.maps[0]}.`, "error"));
   const chosen = about.maps.includes(kind) ? kind : about.maps[0];
-  const points = await get("map", { model, kind: chosen, projection, axes, ...(colour ? { colour } : {}) });
+  const ends = givenEnds(others);
+  const points = await get("map", { model, kind: chosen, projection, axes, ...(colour ? { colour } : {}), ...ends });
   const help = points.axes.length === 3 ? ROOM_HELP : FLAT_HELP;
   const canvas = el("canvas", { class: "cloud", tabindex: "0", role: "application", "aria-label": `Map of ${points.num_points} ${chosen}. ${help}` });
-  const here = { model, kind: chosen, projection, axes, colour, name };
+  const here = { model, kind: chosen, projection, axes, colour, name, ...ends };
   const side = mapSide(here, points, [el("p", { class: "lead" }, said(points)), el("p", { class: "small" }, help)]);
   place.append(
     el("h2", { class: "hidden" }, "Map"),
     controls(here, about.maps, points),
+    projection === "directions" ? endBoxes(here, points.ends) : "",
     el("div", { class: "mappage" }, el("div", { class: "canvasbox" }, canvas, buttons(), legend(points)), side.node),
   );
 
   place.addEventListener("shown", () => {
     const cloud = new Cloud(canvas, {
-      coordinates: floats(points.coordinates), width: points.axes.length, names: points.names, colours: points.colours && octets(points.colours), isAmount: points.is_amount,
+      coordinates: floats(points.coordinates), width: points.axes.length, names: points.names, colours: points.colours && octets(points.colours), isAmount: points.is_amount, ends: points.ends,
     });
     side.start(cloud);
     follow(canvas, cloud, side.select);
@@ -50,8 +53,13 @@ export async function drawMap(place, { model, kind, name, projection = "pca", ax
   }, { once: true });
 }
 
-function said({ kind, meaning, chosen_by: chosenBy, num_points: shown, total, projection, axes, variance }) {
+function said({ kind, meaning, chosen_by: chosenBy, num_points: shown, total, projection, axes, variance, ends }) {
   const size = chosenBy ? `${count(shown)} of ${count(total)}, ${chosenBy}:` : count(total);
+  if (projection === "directions") {
+    const up = ends[2] ? `up from “${ends[2]}” to “${ends[3]}”` : "up by what else they differ in most";
+    return `${size} ${kind}, by ${meaning}: across from “${ends[0]}” to “${ends[1]}”, which are one apart, ${up}.`;
+  }
+  if (projection === "tsne") return `${size} ${kind}, by ${meaning}. Near means alike; neither distances between heaps nor their sizes mean anything.`;
   if (projection !== "pca") return `${size} ${kind}, by ${meaning}. Near means alike; far means little.`;
   const kept = axes.reduce((sum, axis) => sum + variance[axis - 1], 0);
   return `${size} ${kind}, by ${meaning}. These ${axes.length} directions have ${share(kept)} of all variance.`;
@@ -71,9 +79,9 @@ function controls(here, maps, { axes, variance, colour, colour_choices: colours 
   return el(
     "div",
     { class: "choices tight" },
-    maps.length > 1 ? choice("Names", maps.map((one) => [one, one]), here.kind, (next) => change({ kind: next, colour: undefined, name: undefined, axes: undefined })) : null,
-    choice("Projection", PROJECTIONS, projection, (next) => change({ projection: next, axes: axes.length === 3 ? "1,2,3" : undefined })),
-    choice("Shape", SHAPES, String(axes.length), (next) => change({ axes: next === "3" ? thirdAxis(axes) : axes.slice(0, 2).join(",") })),
+    maps.length > 1 ? choice("Names", maps.map((one) => [one, one]), here.kind, (next) => change(withoutEnds({ kind: next, colour: undefined, name: undefined, axes: undefined }))) : null,
+    choice("Projection", PROJECTIONS, projection, (next) => change(withoutEnds({ projection: next, axes: axes.length === 3 && next !== "directions" ? "1,2,3" : undefined }))),
+    projection === "directions" ? null : choice("Shape", SHAPES, String(axes.length), (next) => change({ axes: next === "3" ? thirdAxis(axes) : axes.slice(0, 2).join(",") })),
     projection === "pca" ? ["Across", "Up", "Deep"].slice(0, axes.length).map((label, place) => choice(label, options, String(axes[place]), (next) => withAxis(place, Number(next)))) : null,
     colours.length > 1 ? choice("Colour", colours.map(({ key, title }) => [key, title]), colour, (next) => change({ colour: next })) : null,
   );
