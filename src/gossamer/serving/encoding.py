@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -54,7 +54,7 @@ def look_at(
 
 def encode_all(model: LoadedModel, questions: Sequence[Given]) -> list[dict[str, Any]]:
     """Answer all questions to one model: rows of one kind go through it together, whoever gave them."""
-    ways = {
+    ways: dict[str, Callable[[LoadedModel, Sequence[Any]], list[Code]]] = {
         "documents": encode_documents,
         "texts": encode_texts,
         "histories": encode_histories,

@@ -125,8 +125,9 @@ def project(vectors: np.ndarray, projection: str, num_axes: int = 2) -> np.ndarr
     check_choice("projection", projection, PROJECTIONS)
     check_int("num_axes", num_axes, at_least=1)
     narrow = vectors if vectors.shape[1] <= MOST_COLUMNS else sketch(vectors)
-    layout = {"pca": principal_components, "neighbours": neighbour_layout, "tsne": tsne_layout}[projection]
-    return layout(narrow, num_axes)
+    if projection == "pca":
+        return principal_components(narrow, num_axes)
+    return neighbour_layout(narrow, num_axes) if projection == "neighbours" else tsne_layout(narrow, num_axes)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:

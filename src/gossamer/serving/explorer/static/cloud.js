@@ -174,7 +174,8 @@ export class Cloud {
 
   // What lies towards each edge; names of points give way to it.
   paintEnds(taken, width, height) {
-    const { context, ink } = this, [left, right, below, above] = this.ends.map((name) => (name.length > 28 ? `${name.slice(0, 27)}…` : name));
+    const { context, ink } = this, most = width < 600 ? 18 : 36;
+    const [left, right, below, above] = this.ends.map((name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name));
     const write = (text, x, y, align) => {
       const wide = context.measureText(text).width, from = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
       taken.push([from - 2, y - 9, from + wide + 2, y + 9]);
@@ -184,8 +185,8 @@ export class Cloud {
     };
     context.save();
     context.fillStyle = ink["--muted"];
-    write(`← ${left}`, 10, height / 2 - 12, "left");
-    write(`${right} →`, width - 10, height / 2 + 12, "right");
+    write(`← ${left}`, 10, height - 34, "left");
+    write(`${right} →`, width - 10, height - 34, "right");
     if (below) write(`↓ ${below}`, width / 2, height - 14, "center");
     if (above) write(`↑ ${above}`, width / 2, 14, "center");
     context.restore();

@@ -10,7 +10,7 @@ import { choice, heading, notice } from "./parts.js";
 import { follow } from "./pointing.js";
 import { go } from "./state.js";
 
-const PROJECTIONS = [["pca", "principal components"], ["neighbours", "neighbours together"], ["tsne", "t-SNE"], ["directions", "from a name to another"]];
+const PROJECTIONS = [["pca", "principal components"], ["neighbours", "neighbours together"], ["tsne", "t-SNE"], ["directions", "between names"]];
 const SHAPES = [["2", "plane"], ["3", "room (3-D)"]];
 const FLAT_HELP = "Drag to move, scroll or pinch to zoom, click a point for its neighbours. By keyboard: arrows, + and −, 0 for all, Escape to let go.";
 const ROOM_HELP = "Drag to turn, with Shift to move, scroll or pinch to zoom, click a point for its neighbours. By keyboard: arrows turn, with Shift they move, + and −, 0 for all, Escape to let go.";
