@@ -53,11 +53,16 @@ def test_anchors_inside_a_sentence_vae(tmp_path):
     assert model.transform(data.test).shape == (len(data.test), 4)
     assert len(model.sample(3, random_state=0)) == 3
     assert_parity(model, data.test)  # the graph has anchors inside
-    with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
-        model.save(tmp_path / "model")
     codes = model.transform(data.test).toarray()
-    model.write_out_table()  # what nothing could rebuild by name is saved as plain rows
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "anchors")  # with the anchors, as they are
+    kept = gossamer.load(tmp_path / "anchors")
+    np.testing.assert_allclose(kept.transform(data.test).toarray(), codes, atol=1e-6)
+    assert isinstance(kept.network_.vectors.table, AnchorEmbedding)
+    assert_parity(kept, data.test)
+    model.write_out_table()
+    model.save(tmp_path / "model")  # with plain rows
+    sizes = [sum(array.size for array in found.learned_arrays().values()) for found in (kept, model)]
+    assert sizes[0] < sizes[1]
     loaded = gossamer.load(tmp_path / "model")
     np.testing.assert_allclose(loaded.transform(data.test).toarray(), codes, atol=1e-6)
 
@@ -93,6 +98,18 @@ def test_anchors_inside_the_text_cnn(tmp_path):
     model.save(tmp_path / "model")
     again = gossamer.load(tmp_path / "model").predict_probs(data.test)
     np.testing.assert_allclose(again, model.predict_probs(data.test), atol=1e-6)
+
+
+def test_a_table_that_nothing_could_rebuild_is_not_saved(tmp_path):
+    class Own(nn.Embedding):
+        """A table of the caller's, whose class no artifact may name."""
+
+    data = two_topics()
+    model = SentenceVAE(**SENTENCES).fit(data.train, table=Own(len(data.train.vocabulary), 8))
+    with pytest.raises(ValueError, match="table and encoder must be the model's own for an artifact"):
+        model.save(tmp_path / "model")
+    model.write_out_table()
+    model.save(tmp_path / "model")
 
 
 FITTED = {

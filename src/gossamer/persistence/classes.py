@@ -44,21 +44,21 @@ class Persistable(Protocol):
         """Take back the learned state; raise a ValueError where a name, shape or dtype is not as expected."""
 
 
-_METHODS = [name for name in vars(Persistable) if not name.startswith("_")]
-
-
-def class_path(cls: type) -> str:
+def class_path(cls: type, wanted: type = Persistable) -> str:
     """Return the path that an artifact names `cls` by, or raise a ValueError where it could not be loaded."""
     path = f"{cls.__module__}:{cls.__qualname__}"
-    if not _CLASS_PATH.fullmatch(path) or find_class(path) is not cls:
+    if not _CLASS_PATH.fullmatch(path) or find_class(path, wanted) is not cls:
         raise ValueError(
             f"{path} must be a class at the top of a {_MODELS} module to be saved, because only those can be loaded"
         )
     return path
 
 
-def find_class(path: object) -> type[Persistable]:
-    """Return the class that `path` names, or raise a ValueError; only files of `gossamer.models` are imported."""
+def find_class(path: object, wanted: type = Persistable) -> type[Persistable]:
+    """Return the class that `path` names, or raise a ValueError; only files of `gossamer.models` are imported.
+
+    It has the methods of the protocol `wanted`: those of an estimator unless the caller asks for another thing.
+    """
     match = _CLASS_PATH.fullmatch(path) if isinstance(path, str) else None
     if match is None:
         raise ValueError(f"class must be a path like '{_MODELS}.family.module:Class', got {path!r:.120}")
@@ -66,9 +66,11 @@ def find_class(path: object) -> type[Persistable]:
     found = getattr(module, match[2], None)
     if not inspect.isclass(found) or not found.__module__.startswith(f"{_MODELS}."):
         raise ValueError(f"class {path!r} must be a class of {_MODELS}, and this version has none of that name")
-    missing = [method for method in _METHODS if not callable(getattr(found, method, None))]
+    methods = [name for name in vars(wanted) if not name.startswith("_")]
+    missing = [method for method in methods if not callable(getattr(found, method, None))]
     if missing:
-        raise ValueError(f"class {path!r} must be an estimator, but it has no {', '.join(missing)}")
+        what = "an estimator" if wanted is Persistable else "a part"
+        raise ValueError(f"class {path!r} must be {what}, but it has no {', '.join(missing)}")
     return cast("type[Persistable]", found)
 
 

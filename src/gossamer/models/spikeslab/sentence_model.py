@@ -12,6 +12,7 @@ from jaxtyping import Float, Float32, Float64
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
 from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import torch_generator
@@ -29,8 +30,10 @@ from gossamer.models.spikeslab.rivals import MatCodes
 from gossamer.models.spikeslab.sentences import Known, over_known_words
 from gossamer.models.stored_network import network_arrays, restore_network
 from gossamer.persistence import JSON, Persistent, check_names
+from gossamer.persistence.parts import describe_part, is_part, rebuild_part
 
 KINDS = ("sparse", "mean", "sample")
+TABLE, OWN_TABLE = "table.", "network.vectors.table."  # arrays of a table that is a part, and those of a plain one
 
 
 class SentenceModel(Persistent, BaseEstimator, ABC):
@@ -202,14 +205,18 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         return {"dimensions": often[:n]}
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
-        """Return the weights; a table or an encoder of the caller's cannot be rebuilt by name, so it is refused."""
+        """Return the weights; a table or an encoder that cannot be rebuilt by name is refused."""
         check_is_fitted(self, "network_")
         if not self.is_own_:
             raise ValueError(
                 "table and encoder must be the model's own for an artifact, got modules of the caller's; "
                 "keep network_.state_dict() with whatever builds them"
             )
-        return network_arrays(self.network_)
+        arrays, table = network_arrays(self.network_), self.network_.vectors.table
+        if not is_part(table):
+            return arrays
+        others = {name: array for name, array in arrays.items() if not name.startswith(OWN_TABLE)}
+        return others | {f"{TABLE}{name}": array for name, array in table.stored().items()}  # type: ignore[operator]
 
     def learned_vocabularies(self) -> dict[str, Vocabulary]:
         """Return the words."""
@@ -217,9 +224,11 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         return {"words": self.words_}
 
     def learned_metadata(self) -> dict[str, JSON]:
-        """Return the training history, its speed, and what dimensions mean."""
+        """Return the training history, its speed, what dimensions mean, and how a table of the caller's is built."""
         check_is_fitted(self, "network_")
+        table: Any = self.network_.vectors.table
         return {
+            **({"table": describe_part(table)} if is_part(table) else {}),
             "history": self.history_,
             "dimensions": list(self.dimensions_),
             "tokens_per_second": self.tokens_per_second_,
@@ -237,7 +246,16 @@ class SentenceModel(Persistent, BaseEstimator, ABC):
         self._check_arguments()
         self.words_ = vocabularies["words"]
         network = self._make_network(self.words_)
-        restore_network(network, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith(TABLE)}
+        table: nn.Module | None = None
+        if "table" in metadata:
+            stored = {name.removeprefix(TABLE): array for name, array in arrays.items() if name not in own}
+            sizes = {"num_embeddings": len(self.words_), "embedding_dim": self.embedding_dim}
+            table = rebuild_part(metadata["table"], stored, **sizes)
+            network.vectors.table = nn.Identity()  # so that no rows of its own are asked for
+        restore_network(network, own)
+        if table is not None:
+            network.vectors.table = table.eval()
         self.take_network(network, metadata)
 
     def take_network(self, network: SentenceNetwork, metadata: Mapping[str, JSON]) -> None:

@@ -27,6 +27,7 @@ from gossamer.models.spikeslab.sentence_model import SentenceModel, hoyer_of_set
 from gossamer.models.spikeslab.sentences import check_training, count_truncated
 from gossamer.models.spikeslab.training import Schedule, Training, make_batches, train_network
 from gossamer.models.stored_network import seeded_weights
+from gossamer.persistence.parts import is_part
 
 PRIORS = ("spike_slab", "gaussian", "mat", "vsc")
 NORMS = ("none", "l1", "l2")
@@ -155,8 +156,8 @@ class SentenceVAE(SentenceModel):
         `table` maps numbers of words to vectors of `embedding_dim` in place of a dense table, with dense gradients
         (an `AnchorEmbedding` with `sparse=False`, or any rival of it); `encoder` is a module with a `feature_dim` that
         gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in place of the GRU. They are
-        trained in place, and a model that has one cannot be saved as an artifact, unless its table is written out
-        (`write_out_table`).
+        trained in place. A compressed table of gossamer's own is saved as it is; with another table, or an encoder, a
+        model cannot be saved, unless the table is written out (`write_out_table`).
         """
         from gossamer.training.devices import process_count
 
@@ -168,7 +169,7 @@ class SentenceVAE(SentenceModel):
         num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
         self.has_own_encoder_ = encoder is None
-        self.is_own_ = table is None and encoder is None
+        self.is_own_ = encoder is None and (table is None or is_part(table))
         self._count_words(sentences)
         schedule = Schedule(
             self.learning_rate, self.batch_size, self.epochs, self.patience, self.num_gates, self.num_samples
