@@ -18,7 +18,7 @@ from gossamer.data.share import Share
 from gossamer.data.text import build_sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
-from gossamer.models.discrete import SparseCountRegressor, SparseDiscreteVAE
+from gossamer.models.discrete import SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
 from gossamer.models.embeddings import AnchorRecommender, AnchorTextClassifier
 from gossamer.models.embeddings.ratings import rating_model
 from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
@@ -60,8 +60,11 @@ TEXTS = {
         batch_size=EVERYTHING,
     ),
 }
+LABELS = {"hidden_dims": [4], "num_folds": 2, "num_repeats": 1, "epochs": 3, "batch_size": 4}
 COUNTED = {
     "count regressor": SparseCountRegressor(hidden_dims=[8], epochs=3, batch_size=EVERYTHING),
+    "labels": SparseLabelClassifier(max_active=[1, 2], **LABELS),
+    "scored labels": SparseLabelClassifier(stop_by="objective", variant="generative", temperature=1.0, **LABELS),
     "image regressor": SparseCountRegressor(encoder="conv", channels=[2], epochs=2, batch_size=4),
 }
 
@@ -116,6 +119,8 @@ def train_rows(share: Interactions) -> dict[str, dict[str, np.ndarray]]:
     for name, model in COUNTED.items():
         shaped = np.pad(rows, ((0, 0), (0, 4))).reshape(-1, 4, 4) if name == "image regressor" else rows
         data = LabelledArrays(shaped, counts, target_names=("first", "last"))
+        if name.endswith("labels"):
+            data = LabelledArrays(rows, (counts > 2).astype(np.int64), target_names=("first", "last"))
         results[name] = model.fit(Share(data), validation=Share(data[:3])).learned_arrays()
     return results
 

@@ -52,6 +52,10 @@ class Sharing:
         torch.distributed.all_reduce(greatest, torch.distributed.ReduceOp.MAX)
         return greatest.numpy()
 
+    def gather(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of all processes' arrays, one process after the other; for what is small beside the data."""
+        return values if self._fabric is None else np.concatenate(gather_from_all(values, self._fabric))
+
     def num_rows(self, rows: Sized) -> int:
         """Return how many rows all processes hold together."""
         return int(self.sum(np.array([len(rows)]))[0])
