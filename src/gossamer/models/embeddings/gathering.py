@@ -67,4 +67,5 @@ def _places_of(indptr: Int[np.ndarray, " n"], sender: int, world_size: int) -> I
     starts, ends = indptr[:-1][sender::world_size], indptr[1:][sender::world_size]
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    places: np.ndarray = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return places
