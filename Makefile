@@ -64,7 +64,9 @@ docs: $(VENV)/.docs ## build the site into site/
 	$(BIN)/mkdocs build --strict
 
 # Without isolation, so that the build tools are those of constraints.txt.
+# What an earlier version left in dist/ would be installed beside it.
 wheel: $(VENV)/.release ## build the wheel and the source archive into dist/
+	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 
 # What a stranger's first minutes are: an environment with nothing in it, outside of the checkout.

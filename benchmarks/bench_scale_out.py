@@ -7,38 +7,17 @@ start of Python and torch, which is the same whatever is trained, is in `seconds
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from measuring import Arrays, run_benchmark
+from torchrun import started, worker_sizes
 
 WHOLE_BATCH = 8192
-WORKER = "--worker"
 
 
 def sizes(num_embeddings: int, num_examples: int, embedding_dim: int, num_anchors: int) -> Arrays:
     """Return the sizes alone: every process draws the same data by seed."""
     return {"sizes": np.array([num_embeddings, num_examples, embedding_dim, num_anchors])}
-
-
-def started(num_processes: int) -> Callable[[Any], Callable[[], dict[str, float]]]:
-    def contender(arrays: Arrays) -> Callable[[], dict[str, float]]:
-        torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(num_processes)]
-        command = [sys.executable, *torchrun, __file__, WORKER, json.dumps(arrays["sizes"].tolist())]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-
-        def timed() -> dict[str, float]:
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-            outcome: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-            return outcome
-
-        return timed
-
-    return contender
 
 
 def work(num_embeddings: int, num_examples: int, embedding_dim: int, num_anchors: int) -> None:
@@ -81,14 +60,15 @@ def work(num_embeddings: int, num_examples: int, embedding_dim: int, num_anchors
 
 
 if __name__ == "__main__":
-    if WORKER in sys.argv:
-        work(*json.loads(sys.argv[sys.argv.index(WORKER) + 1]))
+    given = worker_sizes()
+    if given is not None:
+        work(*given)
     else:
         run_benchmark(
             "scale-out",
             "how much faster do two processes train a divided anchor table than one?",
             {"num_embeddings": 10_000_000, "num_examples": 2_000_000, "embedding_dim": 64, "num_anchors": 1000},
-            {"two processes": started(2), "one process": started(1)},
+            {"two processes": started(__file__, 2), "one process": started(__file__, 1)},
             small={"num_embeddings": 10_000, "num_examples": 20_000, "embedding_dim": 8, "num_anchors": 50},
             make=sizes,
             load=lambda arrays: arrays,

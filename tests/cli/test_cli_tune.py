@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def test_a_study_is_gone_on_with_and_its_best_reproduced(gossamer: Gossamer, rat
     done = gossamer(*TUNE, "--trials", 2, "--set", "shrinkage=1")
     assert done.code == 0, done.err
     assert done.out.count("trial ") >= 2
-    assert "gossamer reproduce study/best.toml" in done.out
+    assert "gossamer reproduce study/study-best.toml" in done.out
     first = json.loads(Path("study/trials.json").read_text())["trials"]
     again = gossamer(*TUNE, "--trials", 3, "--set", "shrinkage=1", "--json")
     assert again.code == 0, again.err
@@ -24,6 +25,18 @@ def test_a_study_is_gone_on_with_and_its_best_reproduced(gossamer: Gossamer, rat
     assert found["trials"][:2] == first
     assert (len(found["trials"]), found["best"]["settings"]["shrinkage"]) == (3, 1)
     assert Path("study/front.svg").is_file()
+
+
+def test_the_first_line_of_what_was_found_is_a_command_that_runs(gossamer: Gossamer, ratings: Path) -> None:
+    for folder in ("study", "Second study"):
+        tune = [*TUNE, "--trials", 1]
+        tune[tune.index("study")] = folder
+        assert gossamer(*tune).code == 0
+        (best,) = Path(folder).glob("*-best.toml")
+        command = shlex.split(best.read_text().split("\n")[0].removeprefix("# gossamer "))
+        done = gossamer(*command)
+        assert done.code == 0, done.err
+    assert {path.name for path in Path("results").iterdir()} == {"study-best", "second-study-best"}
 
 
 def test_mistakes_are_one_sentence(gossamer: Gossamer, ratings: Path) -> None:

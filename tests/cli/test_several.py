@@ -65,6 +65,70 @@ def test_two_processes_save_the_model_of_one_once(gossamer: Gossamer, ratings: P
     assert json.loads(gossamer("evaluate", "shared", "--json").out)["metrics"] == pytest.approx(judged, rel=1e-4)
 
 
+def write_parts(directory: str, table: pl.DataFrame) -> None:
+    Path(directory).mkdir()
+    for part in range(2):
+        table[part::2].write_parquet(f"{directory}/{part}.parquet")
+
+
+def test_ratings_and_the_table_are_divided_together(gossamer: Gossamer, ratings: Path) -> None:
+    """One batch of all rows: whoever holds them, the model is that of one process."""
+    table = pl.read_csv(ratings)
+    write_parts("events", table)
+    command = ["fit", *model_with(10_000), "--data", "events", *COLUMNS, "--out"]
+    first = ("--set", 'table_options={"sharded": true, "gather": "first"}')
+    done = run_two(*command, "all", *DIVIDED, "--then", *command, "first", *first)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("saved to") == 2
+    done = gossamer(*command, "one", *DIVIDED)
+    assert done.code == 0, done.err
+    known = read_interactions(ratings, columns={"user": "userId", "item": "movieId", "rating": "stars"})
+    one = library.load("one")
+    for name in ("all", "first"):
+        np.testing.assert_allclose(library.load(name).predict(known), one.predict(known), rtol=1e-3, atol=1e-4)
+    judged = {name: json.loads(Path(name, "config.json").read_text()) for name in ("all", "one", "first")}
+    assert judged["all"]["metrics"] == pytest.approx(judged["one"]["metrics"], rel=1e-4)
+    assert judged["first"]["metrics"].keys() == judged["one"]["metrics"].keys()
+    provenance = judged["all"]["provenance"]
+    assert provenance["split"]["kind"] == judged["one"]["provenance"]["split"]["kind"] == "pair-ids"
+    assert provenance["fingerprint"].startswith("rows:"), "a sum over what each process has read"
+    assert gossamer("evaluate", "all").err == "", "one process recognises what two have read"
+
+
+def test_texts_counts_and_tables_are_divided(gossamer: Gossamer, ratings: Path) -> None:
+    rows = range(60)
+    drinks, skies = ["tea", "milk", "cup", "spoon"], ["rain", "wind", "cloud", "storm"]
+    chosen = [(drinks if row % 2 else skies, f"seen{'abcdefghijklmno'[row % 30 // 2]} once{row}") for row in rows]
+    texts = [f"{kind[row % 4]} {kind[row // 4 % 4]} {others}" for row, (kind, others) in zip(rows, chosen, strict=True)]
+    write_parts("texts", pl.DataFrame({"text": texts, "label": ["drink" if row % 2 else "sky" for row in rows]}))
+    numbers = pl.DataFrame({"x": [float(row % 7) for row in rows], "y": [1.0 + row for row in rows]})
+    write_parts("numbers", numbers.with_columns(sad=pl.Series([row % 2 for row in rows]), gay=pl.lit(1)))
+    small = ["--set", "epochs=1", "--set", "batch_size=8"]
+    sized = ["--set", "embedding_dim=6", "--set", "hidden_dim=8", "--set", "latent_dim=4"]
+    cut = ["--set", "embedding_dim=6", "--set", "num_anchors=4", "--set", "ratio=2", "--set", "num_filters=4"]
+    commands = {
+        "vae": ["sentence-vae", "--data", "texts", "--option", "min_count=2", *small, *sized],
+        "classes": ["anchor-text-classifier", "--data", "texts", "--option", "min_count=2", *small, *cut],
+        "topics": ["count-vae", "--data", "texts", *small, "--set", "latent_dim=2", "--set", "encoder_dims=[8]"],
+        "labels": ["sparse-count-regressor", "--data", "numbers", "--option", "labels=sad,gay", *small],
+    }
+    joined = [word for name, words in commands.items() for word in ("--then", "fit", *words, "--out", name)]
+    done = run_two(*joined[1:])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("saved to") == len(commands)
+    for name in commands:
+        config = json.loads(Path(name, "config.json").read_text())
+        assert config["provenance"]["split"]["kind"] == "contents"
+        assert config["provenance"]["fingerprint"].startswith("rows:")
+        done = gossamer("evaluate", name, "--json")
+        assert (done.code, done.err) == (0, ""), "one process opens the same data and the same split"
+        found = json.loads(done.out)["metrics"]
+        assert found.keys() == config["metrics"].keys()
+    words = library.load("classes").words_
+    assert {"tea", "milk", "rain", "wind"} <= set(words)
+    assert library.load("vae").words_ == words, "the words of both processes, in one order"
+
+
 def test_the_failure_of_one_process_ends_both_with_one_sentence(gossamer: Gossamer, ratings: Path) -> None:
     done = run_two("--astray", "fit", *model_with(8), "--data", ratings.name, *COLUMNS, "--out", "two")
     assert done.returncode != 0

@@ -43,6 +43,6 @@ def test_findings_end_with_the_next_step(capsys, tmp_path: Path) -> None:
     print_findings(Path("study"), FOUND)
     written = capsys.readouterr().out
     assert "[red]x.csv: no trial is better and smaller (1 complete, 0 pruned, 1 failed)" in written
-    assert written.endswith("judge it on the test part with: gossamer reproduce study/best.toml\n")
+    assert written.endswith("judge it on the test part with: gossamer reproduce study/study-best.toml\n")
     write_front(tmp_path / "front.svg", FOUND)
     assert (tmp_path / "front.svg").read_text().startswith("<svg xmlns")

@@ -110,5 +110,9 @@ def test_which_models_take_shares() -> None:
 def test_options_are_for_files_and_directories_for_models_of_interactions(events: DataSpec) -> None:
     with pytest.raises(ValueError, match="options must be left out for a directory of interactions, got"):
         open_data(DataSpec(events.name, {"header": False}))
-    with pytest.raises(ValueError, match=r"must be for a model of interactions, got .* for one of counts"):
+    with pytest.raises(ValueError, match="must have a column of text, got the columns 'user', 'item', 'rating'"):
         open_for("count-vae", events)
+    with pytest.raises(ValueError, match="a directory of sentences has no option 'max_terms'"):
+        open_data(DataSpec(events.name, {"form": "sentences", "max_terms": 3}))
+    with pytest.raises(ValueError, match="columns must be left out for a directory of arrays, got"):
+        open_data(DataSpec(events.name, {"form": "arrays"}, {"user": "user"}))

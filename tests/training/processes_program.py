@@ -13,6 +13,8 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from gossamer.data.batching import Batches
+from gossamer.models.embeddings import make_optimiser
+from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 from gossamer.training import GradientStep, History, ProximalYogi, fit, make_fabric
 from gossamer.training.checkpoint import write_checkpoint
 
@@ -64,10 +66,25 @@ def train_row_sparse(fabric: Fabric, batch_size: int, folder: Path) -> tuple[nn.
     return module, history
 
 
+def train_divided(fabric: Fabric, batch_size: int, folder: Path) -> tuple[nn.Module, History]:
+    """An anchor table whose rows processes divide among them: vectors are fetched from their owners (all-to-all)."""
+    module = nn.Sequential(ShardedAnchorEmbedding(11, 2, 4, num_slots=2, random_state=0))
+    optimiser = make_optimiser(module, learning_rate=0.02, l1=0.01, regrow_every=None)
+    batches = Batches(lambda rows: (torch.as_tensor(rows), torch.ones(len(rows))), 11, batch_size)
+    step = GradientStep(module, squared_error, optimiser)
+    history = fit(step, batches, epochs=4, checkpoint=folder / "checkpoint_divided", fabric=fabric)
+    table = module[0]
+    table.finish()
+    first = table.whole_on_first()
+    assert (first is None) == (not fabric.is_global_zero)
+    return nn.Embedding.from_pretrained(table.whole().weight), history
+
+
 def train_all(fabric: Fabric, batch_size: int, folder: Path) -> None:
     # With two processes of 3 rows: 13 = 6 + 6 + 1 leaves one without rows, 11 = 6 + 5 has an odd last batch.
     results = {f"dense{num}": train_dense(fabric, num, batch_size, folder) for num in (13, 11)}
     results["sparse"] = train_row_sparse(fabric, batch_size, folder)
+    results["divided"] = train_divided(fabric, batch_size, folder)
     state = {
         name: {"parameters": dict(module.state_dict()), "epochs": history.epochs}
         for name, (module, history) in results.items()

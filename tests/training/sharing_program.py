@@ -9,17 +9,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gossamer.data.arrays import LabelledArrays
 from gossamer.data.batching import ShareBatches
 from gossamer.data.counts import Counts
-from gossamer.data.interactions import HeldOut
+from gossamer.data.interactions import HeldOut, Interactions
 from gossamer.data.readers.interaction_shards import collect_ids, merge_ids, read_interactions_shard
 from gossamer.data.share import Share
+from gossamer.data.text import build_sentences
+from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
-from gossamer.models.discrete import SparseDiscreteVAE
-from gossamer.models.embeddings import AnchorRecommender
+from gossamer.models.discrete import SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
+from gossamer.models.embeddings import AnchorRecommender, AnchorTextClassifier
+from gossamer.models.embeddings.ratings import rating_model
+from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.training import GradientStep, make_fabric
 from gossamer.training.devices import gather_from_all
 
+rating_model.PAIRS_AT_ONCE = 7  # several lookups per validation
 EVERYTHING = 1000  # a batch size: one update per epoch, on all rows
 SMALL = {"epochs": 2, "batch_size": 4, "learning_rate": 0.02}
 RANKERS = {
@@ -33,9 +39,34 @@ DOCUMENTS = {
         observation="counts", num_features=6, encoder_dims=[8], decoder_dims=[8], max_active=2, gate_dims=[], **SMALL
     ),
 }
-ANCHORS = AnchorRecommender(
-    embedding_dim=3, user_anchors=4, item_anchors=3, epochs=3, solver="proximal", batch_size=EVERYTHING
-)
+RATED = {"embedding_dim": 3, "user_anchors": 4, "item_anchors": 3, "epochs": 3, "batch_size": EVERYTHING}
+ANCHORS = {
+    "anchor-recommender": AnchorRecommender(solver="proximal", **RATED),
+    "divided anchors": AnchorRecommender(solver="proximal", table_options={"sharded": True}, **RATED),
+}
+SMALL_VAE = {"latent_dim": 4, "embedding_dim": 6, "hidden_dim": 8}
+TEXTS = {
+    "sentence-vae": SentenceVAE(patience=2, **SMALL_VAE, **SMALL),
+    "sentence-probe": SentenceProbe(vae=SMALL_VAE | SMALL, hidden_dims=[4], num_samples=1, patience=2, **SMALL),
+    "simple classifier": SentenceProbe(vae=SMALL_VAE, end_to_end=True, hidden_dims=[4], **SMALL),
+    "text classifier": AnchorTextClassifier(
+        embedding_dim=6,
+        num_anchors=4,
+        ratio=2.0,
+        num_filters=4,
+        dropout=0.0,
+        epochs=3,
+        patience=3,
+        batch_size=EVERYTHING,
+    ),
+}
+LABELS = {"hidden_dims": [4], "num_folds": 2, "num_repeats": 1, "epochs": 3, "batch_size": 4}
+COUNTED = {
+    "count regressor": SparseCountRegressor(hidden_dims=[8], epochs=3, batch_size=EVERYTHING),
+    "labels": SparseLabelClassifier(max_active=[1, 2], **LABELS),
+    "scored labels": SparseLabelClassifier(stop_by="objective", variant="generative", temperature=1.0, **LABELS),
+    "image regressor": SparseCountRegressor(encoder="conv", channels=[2], epochs=2, batch_size=4),
+}
 
 
 def squared_error(module: nn.Module, batch: tuple[Tensor, Tensor], _: torch.Generator) -> Tensor:
@@ -68,6 +99,32 @@ def first_update(rows: HeldOut, directory: Path) -> dict[str, np.ndarray]:
     }
 
 
+def all_on_first(directory: Path, **ids: Vocabulary) -> HeldOut:
+    """Return all ratings on process 0 and none on the others, which must answer all the same."""
+    rated = read_interactions_shard(directory, rank=0, world_size=1, **ids)
+    mine = rated.keep(np.full(rated.nnz, make_fabric().is_global_zero))
+    return HeldOut(rated, mine)
+
+
+def train_rows(share: Interactions) -> dict[str, dict[str, np.ndarray]]:
+    """Train on each user's items as a text, and as a row of numbers."""
+    texts = [" ".join(f"w{item}" for item in row.nonzero()[0]) for row in share.matrix().toarray()]
+    labels = ["long" if len(text) > 16 else "short" for text in texts]
+    sentences = build_sentences(texts, labels=labels, gather=lambda mine: gather_from_all(mine, make_fabric()))
+    rows = share.matrix().toarray().astype(np.float32)
+    counts = np.stack([rows[:, :6].sum(axis=1), rows[:, 6:].sum(axis=1)], axis=1).astype(np.int64)
+    results = {}
+    for name, model in TEXTS.items():
+        results[name] = model.fit(Share(sentences), Share(sentences[:3])).learned_arrays()
+    for name, model in COUNTED.items():
+        shaped = np.pad(rows, ((0, 0), (0, 4))).reshape(-1, 4, 4) if name == "image regressor" else rows
+        data = LabelledArrays(shaped, counts, target_names=("first", "last"))
+        if name.endswith("labels"):
+            data = LabelledArrays(rows, (counts > 2).astype(np.int64), target_names=("first", "last"))
+        results[name] = model.fit(Share(data), validation=Share(data[:3])).learned_arrays()
+    return results
+
+
 def train_all(directory: Path, folder: Path) -> None:
     fabric = make_fabric()
     mine = {"rank": fabric.global_rank, "world_size": fabric.world_size}
@@ -86,11 +143,14 @@ def train_all(directory: Path, folder: Path) -> None:
         model.fit(Share(counts), validation=Share(counts[:3]))
         results[name] = model.learned_arrays()
     rated = read_interactions_shard(directory, user_ids=ids["user"], item_ids=ids["item"], **mine)
-    ANCHORS.fit(Share(rated), Share(HeldOut(rated, rated)))
-    results["anchor-recommender"] = {
-        **ANCHORS.learned_arrays(),
-        "mse": np.array([epoch["mse"] for epoch in ANCHORS.history_["epochs"]]),
-    }
+    uneven = all_on_first(directory, user_ids=ids["user"], item_ids=ids["item"])
+    for name, model in ANCHORS.items():
+        model.fit(Share(rated), Share(uneven if name == "divided anchors" else HeldOut(rated, rated)))
+        results[name] = {
+            **model.learned_arrays(),
+            "mse": np.array([epoch["mse"] for epoch in model.history_["epochs"]]),
+        }
+    results |= train_rows(share)
     for name, arrays in results.items():
         np.savez(folder / f"{name}.{fabric.global_rank}.npz", **{key.replace("/", "."): arrays[key] for key in arrays})
 

@@ -37,7 +37,7 @@ def folders(made_once) -> tuple[Path, Path]:
     return folder / "one", folder / "two"
 
 
-@pytest.mark.parametrize("case", ["dense13", "dense11", "sparse"])
+@pytest.mark.parametrize("case", ["dense13", "dense11", "sparse", "divided"])
 def test_two_processes_give_the_model_of_one_with_the_doubled_batch(case, folders):
     one, two = folders
     expected, first, second = (

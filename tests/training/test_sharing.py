@@ -13,14 +13,16 @@ import pytest
 from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts import CDAE
-from gossamer.models.embeddings import AnchorRecommender
-from gossamer.testing.right_answers import two_blocks
+from gossamer.models.embeddings import AnchorRecommender, AnchorTextClassifier
+from gossamer.testing.right_answers import two_blocks, two_topics
 from gossamer.training.sharing import Sharing, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package
 import sharing_program
 
 NUM_PAIRS, NUM_USERS = 120, 24
+FITTED = ("RANKERS", "DOCUMENTS", "ANCHORS", "TEXTS", "COUNTED")
+MODELS = [name for models in FITTED for name in getattr(sharing_program, models)]
 
 
 def train_in_one_and_in_two(folder: Path) -> None:
@@ -78,18 +80,20 @@ def test_the_gradient_of_a_batch_is_that_of_its_rows_in_one_process(folders):
         np.testing.assert_allclose(found["bias"], [2 * error.mean()], rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*sharing_program.RANKERS, *sharing_program.DOCUMENTS, "anchor-recommender"])
+@pytest.mark.parametrize("name", MODELS)
 def test_processes_agree_on_the_model(name, folders):
     one, first, second = read(folders[0], name), read(folders[1], name), read(folders[1], name, 1)
     assert first.keys() == second.keys() == one.keys()
     for key, values in first.items():
         np.testing.assert_array_equal(values, second[key], err_msg=key)
-    for key in {"popularity", "idf", "network.observation.center"} & first.keys():  # what is counted over all rows
+    counted = {"popularity", "idf", "network.observation.center", "mean", "scale", "word_counts"}
+    for key in counted & first.keys():  # what is counted over all rows
         np.testing.assert_allclose(first[key], one[key], rtol=1e-6, err_msg=key)
 
 
-def test_one_batch_of_all_shares_gives_the_model_of_one_process(folders):
-    one, two = read(folders[0], "anchor-recommender"), read(folders[1], "anchor-recommender")
+@pytest.mark.parametrize("name", [*sharing_program.ANCHORS, "text classifier", "count regressor"])
+def test_one_batch_of_all_shares_gives_the_model_of_one_process(name, folders):
+    one, two = read(folders[0], name), read(folders[1], name)
     for key, values in one.items():
         np.testing.assert_allclose(two[key], values, rtol=2e-3, atol=1e-5, err_msg=key)
 
@@ -119,12 +123,19 @@ def test_shares_with_other_columns_are_refused(monkeypatch):
         sharing.check_same("items", Vocabulary(["a", "b"]))
 
 
+def test_who_has_no_rows_is_not_asked(monkeypatch):
+    sharing = sharing_with(monkeypatch, ({"mse": 4.0}, 3))
+    assert sharing.measure(lambda rows: {"mse": sum(rows)}, [1.0], 1) == {"mse": 3.25}
+    assert sharing.measure(lambda rows: {"mse": 1 / len(rows)}, [], 0) == {"mse": 4.0}
+
+
 def test_whole_data_are_left_as_they_are():
     data, sharing = rows_of([1, 2])
     assert data == [1, 2]
     assert not sharing.is_divided
     values = np.arange(3.0)
-    assert sharing.sum(values) is sharing.mean_array(values, 2) is values
+    assert sharing.sum(values) is sharing.mean_array(values, 2) is sharing.max(values) is values
+    assert (sharing.num_rows(values), sharing.measure(lambda rows: {"first": rows[0]}, values, 3)) == (3, {"first": 0})
     assert sharing.mean({"mse": 0.1}, 3) == {"mse": 0.1}
     sharing.check_same("items", Vocabulary(["a"]))
 
@@ -135,5 +146,9 @@ def test_what_needs_all_rows_refuses_shares():
         CDAE(user_vector="mean").fit(Share(data))
     with pytest.raises(ValueError, match="solver must be 'proximal' where processes divide the ratings, got 'als'"):
         AnchorRecommender().fit(Share(data))
-    with pytest.raises(ValueError, match="validation must be None or whole where tables are divided, got a Share"):
-        AnchorRecommender(solver="proximal", table_options={"sharded": True}).fit(data, Share(two_blocks()))
+    with pytest.raises(ValueError, match=r"anchor_init must be 'random' or 'frequency', .* got 'codes'"):
+        AnchorTextClassifier(anchor_init="codes").fit(Share(two_topics().train))
+    with pytest.raises(ValueError, match="relations must be none or wordnet where processes divide texts, got 'both'"):
+        AnchorTextClassifier(relations="both").fit(Share(two_topics().train))
+    with pytest.raises(ValueError, match="method must not be 'tfidf' where processes divide texts"):
+        AnchorTextClassifier(method="tfidf").fit(Share(two_topics().train))

@@ -64,7 +64,7 @@ def run(
     make_estimator(model, chosen, seed=seed, device=device)  # complains before the data are read
     source = DataSpec(data, parse_options(options), parse_columns(columns), min_rating, min_per_user, min_per_item)
     with joined(device) as processes:
-        origin, parts = open_together(model, source, split, seed)
+        origin, parts = open_together(model, source, split, seed, chosen)
         run_of = {**origin.as_json(), "settings": chosen, "seed": seed, "device": device}
         with resumable(out, run_of) as checkpoint:
             outcome = fit_and_judge(model, parts, settings=chosen, seed=seed, device=device, checkpoint=checkpoint)

@@ -10,6 +10,7 @@ from gossamer.cli.printing import cell, print_line, print_table
 from gossamer.report.front_figure import draw_front
 from gossamer.report.svg import write_svg
 from gossamer.runner.tuning.front import COMPLETE, FAILED, PRUNED, Trial
+from gossamer.runner.tuning.writing import experiment_path
 
 
 def print_trial(trial: Trial) -> None:
@@ -32,7 +33,7 @@ def print_findings(folder: Path, found: Mapping[str, Any]) -> None:
     print_table(rows, title=f"{found['model']} on {found['data']['name']}: no trial is better and smaller ({ended})")
     best = found["best"]
     print_line(f"best {found['metric']} on validation data: {cell(best['value'])} with {_words(best['settings'])}")
-    print_line(f"judge it on the test part with: gossamer reproduce {folder / 'best.toml'}")
+    print_line(f"judge it on the test part with: gossamer reproduce {experiment_path(folder, 'best')}")
 
 
 def write_front(path: Path, found: Mapping[str, Any]) -> None:

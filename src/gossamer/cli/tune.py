@@ -32,7 +32,7 @@ Examples:
 
 [bold]gossamer tune item-knn --data ratings.csv --trials 9 --try num_neighbours=[20,50,100] --metric recall@20[/bold]
 
-[bold]gossamer reproduce als-study/best.toml[/bold]
+[bold]gossamer reproduce als-study/als-study-best.toml[/bold]
 """
 
 

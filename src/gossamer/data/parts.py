@@ -10,6 +10,7 @@ import numpy as np
 
 from gossamer.data.counts import Counts
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Gather, alone
 from gossamer.data.shown import ShownParts
 from gossamer.data.vocabulary import Vocabulary
 
@@ -73,9 +74,12 @@ def over_words(sentences: Sentences, words: Vocabulary) -> Sentences:
     return replace(sentences, tokens=tokens[tokens >= 0], offsets=known[sentences.offsets], vocabulary=words)
 
 
-def training_words(train: Sentences) -> Vocabulary:
-    """Return the words that occur in the training sentences, in their old order, with `<unk>` where there is one."""
-    used = np.bincount(train.tokens, minlength=len(train.vocabulary)) > 0
+def training_words(train: Sentences, gather: Gather = alone) -> Vocabulary:
+    """Return the words that occur in the training sentences, in their old order, with `<unk>` where there is one.
+
+    Where processes have divided the sentences among them, `gather` makes them those of all.
+    """
+    used = np.logical_or.reduce(gather(np.bincount(train.tokens, minlength=len(train.vocabulary)) > 0))
     unknown = train.vocabulary.find([UNKNOWN_WORD])[0]
     if unknown >= 0:
         used[unknown] = True

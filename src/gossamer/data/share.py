@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 C_co = TypeVar("C_co", covariant=True)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -21,3 +22,20 @@ class Share(Generic[C_co]):
     """
 
     rows: C_co
+
+
+class Gather(Protocol):
+    """Returns what every process has given, in their order, on every process; all of them call it together."""
+
+    def __call__(self, mine: T, /) -> list[T]:
+        """Give `mine` to all and return everybody's."""
+        ...
+
+
+def alone(mine: T, /) -> list[T]:
+    """Gather where there is one process only.
+
+    >>> alone("mine")
+    ['mine']
+    """
+    return [mine]

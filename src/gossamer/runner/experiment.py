@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from gossamer.core.checks import check_int, check_real
 from gossamer.runner.specs import PEER_PREFIX, DataSpec, PairedSpec, SearchSpec, SplitSpec, check_keys
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_COMMAND = "# gossamer reproduce "
 _REQUIRED_KEYS = ("name", "title", "metrics", "seeds", "data", "split", "row")
 _KEYS = (*_REQUIRED_KEYS, "paired")
 _ROW_KEYS = ("name", "method", "model", "data", "settings", "search", "paper", "peer")
@@ -82,12 +84,20 @@ def parse_experiment(text: str, path: Path) -> Experiment:
     """Return what `read_experiment` would, if `text` were in the file `path`."""
     try:
         first_line = text.split("\n", 1)[0]
-        command = f"# gossamer reproduce {path.stem}"
-        if first_line.strip() != command:
+        if not _runs(first_line.strip(), path):
+            command = f"{_COMMAND}{path.stem}"
             raise ValueError(f"the first line must be the command that runs it, {command!r}, got {first_line!r}")
         return _experiment(tomllib.loads(text), path)
     except ValueError as error:  # tomllib's errors are ValueErrors, too
         raise ValueError(f"{path}: {error}") from error
+
+
+def _runs(line: str, path: Path) -> bool:
+    """Say whether a line is the command for this file: by its name, or by its path where it is no one's experiment."""
+    if not line.startswith(_COMMAND):
+        return False
+    asked = line.removeprefix(_COMMAND)
+    return asked == path.stem or "".join(shlex.split(asked)).rsplit("/", 1)[-1] == path.name
 
 
 def find_experiments(folder: Path | None = None) -> dict[str, Path]:

@@ -18,6 +18,7 @@ from gossamer.persistence.stored_size import stored_size as stored_size
 from gossamer.runner.checkpoints import takes_checkpoint
 from gossamer.runner.community_findings import COMMUNITY_METRICS, community_metrics
 from gossamer.runner.directory import SharedSplit
+from gossamer.runner.directory import num_held_out as num_held_out
 from gossamer.runner.pair_judging import pair_metrics, ranking_of
 from gossamer.runner.source import Division
 
@@ -101,8 +102,3 @@ def name_held_out(held_out: Any) -> str:
 def name_rows(data: Any) -> str:
     """Say what the rows of a container are called: sequences, or documents."""
     return "sequences" if isinstance(data, Sequences) else "documents"
-
-
-def num_held_out(held_out: Any) -> int:
-    """Return how many interactions or documents there are to be judged on."""
-    return held_out.target.nnz if isinstance(held_out, HeldOut) else len(held_out)

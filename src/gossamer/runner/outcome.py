@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.core.processes import process_rank
+from gossamer.data.interactions import HeldOut
 from gossamer.data.share import Share
 from gossamer.persistence import read_artifact
 from gossamer.runner.directory import SharedSplit
@@ -87,8 +88,12 @@ def judge(estimator: Any, held_out: Any, metrics: Sequence[str] | None = None) -
     if isinstance(held_out, Share):
         from gossamer.training.sharing import Sharing
 
-        own = judge(estimator, held_out.rows, metrics)
-        means = Sharing(is_divided=True).mean(None if own is None else own.values, len(held_out.rows))
+        # A model that process 0 alone holds is judged by the rows that process 0 holds.
+        own = judge(estimator, held_out.rows, metrics) if getattr(estimator, "holds_model_", True) else None
+        # What a mean is over: ratings where ratings are predicted, else users or documents.
+        is_rated = isinstance(held_out.rows, HeldOut) and default_metrics(estimator) is None
+        weight = num_held_out(held_out.rows) if is_rated else len(held_out.rows)
+        means = Sharing(is_divided=True).mean(None if own is None else own.values, weight)
         return Measured(means, {}) if means else None
     if num_held_out(held_out) == 0:
         return None

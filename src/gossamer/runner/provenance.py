@@ -23,9 +23,10 @@ from gossamer.runner.directory import (
     read_share,
     split_share,
 )
+from gossamer.runner.estimators import find_class
 from gossamer.runner.source import Division, is_file, make_split, open_data
 from gossamer.runner.specs import DataSpec, SplitSpec
-from gossamer.runner.tasks import check_container, data_for, default_split, takes_shares
+from gossamer.runner.tasks import check_container, data_for, default_split, takes_shares, task_of
 from gossamer.runner.terms import over_terms
 
 logger = logging.getLogger(__name__)
@@ -60,19 +61,23 @@ def open_for(model: str, data: DataSpec, kind: str | None = None, seed: int = 0)
 
 
 def open_together(
-    model: str, data: DataSpec, kind: str | None = None, seed: int = 0
+    model: str,
+    data: DataSpec,
+    kind: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
 ) -> tuple[Origin, Division | SharedSplit]:
     """Open data as `open_for` does, or this process's share of them.
 
-    Several processes divide a directory among them where the model takes shares and the split needs nobody else's
-    users; the fingerprint is then the sum of what each has found of its own rows.
+    Several processes divide a directory among them where the model takes shares with its `settings` and the split needs
+    nobody else's rows; the fingerprint is then the sum of what each has found of its own rows.
     """
     division = _division(model, data, kind, seed)
     is_shared = process_count() > 1 and is_directory(data.name) and division.kind in SHARED_SPLITS
-    if not (is_shared and takes_shares(model)):
+    if not (is_shared and takes_shares(model, settings or {})):
         return open_for(model, data, kind, seed)
     source = data_for([model], data)
-    share = read_share(source)
+    share = read_share(source, with_all_users=task_of(find_class(model)) == "predict ratings")
     check_container(model, share, data.name)
     return Origin(model, source, division, fingerprint_shares(share)), split_share(share, division, seed)
 
@@ -135,7 +140,7 @@ def reopen(
 
 def _fingerprint_like(known: str, data: Any) -> str:
     """Return the fingerprint of data of the kind that `known` is: of the container, or a sum over its rows."""
-    if known.startswith(SUMMED) and isinstance(data, Interactions):
+    if known.startswith(SUMMED):
         return fingerprint_of_sums([sum_row_digests(data)])
     found: str = data.fingerprint()
     return found

@@ -26,10 +26,12 @@ from gossamer.data.readers.counted_documents import has_nameless_columns
 from gossamer.data.sentences import Sentences
 from gossamer.data.sequences import Sequences
 from gossamer.data.splits import (
+    split_contents,
     split_documents,
     split_given,
     split_global_time,
     split_items,
+    split_pair_ids,
     split_random,
     split_user_ids,
     split_user_time,
@@ -56,6 +58,7 @@ _SEEDED: dict[str, Callable[..., Split]] = {
     "random": split_random,
     "items": split_items,
     "user-ids": split_user_ids,
+    "pair-ids": split_pair_ids,
     "user-time": split_user_time,
 }
 
@@ -98,7 +101,7 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
 
     "user-folds" takes the seed for the number of the fold: the folds themselves are always the same, so that seeds
     0 to num_folds − 1 of an experiment test every user once. "none" holds nothing out: everything is training data, as
-    for a model that goes into service. "rows" and "given" are for documents, the others for interactions.
+    for a model that goes into service. "rows", "contents" and "given" are for documents, the others for interactions.
     """
     random_state = seed if spec.seed is None else spec.seed
     if spec.kind == "given":
@@ -106,13 +109,17 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
             raise ValueError(f"data must come in parts to be split by 'given', got {type(data).__name__}; use 'rows'")
         return split_given(data, **spec.arguments, random_state=random_state)
     if not isinstance(data, Interactions):
-        if spec.kind not in ("rows", "none") or not hasattr(data, "__getitem__"):
+        if spec.kind not in ("rows", "contents", "none") or not hasattr(data, "__getitem__"):
             raise ValueError(f"data must be interactions to be split by {spec.kind!r}, got {type(data).__name__}")
         if spec.kind == "none":
             return Parts(data, None, data[:0], {"kind": "none"})
+        if spec.kind == "contents":
+            return split_contents(data, **spec.arguments, random_state=random_state)
         return split_documents(data, **spec.arguments, random_state=random_state)
-    if spec.kind == "rows":
-        raise ValueError("data must be documents to be split by 'rows', got interactions; use 'users' or 'random'")
+    if spec.kind in ("rows", "contents"):
+        raise ValueError(
+            f"data must be documents to be split by {spec.kind!r}, got interactions; use 'users' or 'random'"
+        )
     if spec.kind == "none":
         nothing = data.keep(np.zeros(data.nnz, dtype=bool))
         return Split(data, None, HeldOut(data, nothing), {"kind": "none"})
@@ -125,7 +132,7 @@ def make_split(data: Any, spec: SplitSpec, seed: int = 0) -> Division:
 
 def _read_file(spec: DataSpec) -> Interactions | Sentences | Counts | Sequences | LabelledArrays:
     if is_directory(spec.name):
-        return read_directory(spec)
+        return read_directory(spec)  # type: ignore[no-any-return]
     options = dict(spec.options)
     usual = "counts" if has_nameless_columns(spec.name) else "interactions"
     form = check_choice("form", options.pop("form", usual), FILE_FORMS.values())

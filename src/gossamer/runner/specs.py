@@ -17,10 +17,12 @@ SPLIT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "random": ("fractions",),
     "items": ("valid_share", "test_share"),
     "user-ids": ("valid_share", "test_share", "fold_in"),
+    "pair-ids": ("valid_share", "test_share"),
     "user-time": ("fractions",),
     "user-folds": ("num_folds", "num_valid", "fold_in"),
     "global-time": ("fractions", "cutoffs"),
     "rows": ("fractions",),
+    "contents": ("valid_share", "test_share"),
     "given": ("valid_fraction",),
     "none": (),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from gossamer.data import Counts, Interactions, LabelledArrays, Sentences, Seque
 from gossamer.data.parts import Parts
 from gossamer.data.share import Share
 from gossamer.runner.directory import is_directory
-from gossamer.runner.estimators import find_class
+from gossamer.runner.estimators import find_class, make_estimator
 from gossamer.runner.source import FILE_FORMS, is_file
 from gossamer.runner.specs import DataSpec, SplitSpec
 
@@ -40,14 +40,19 @@ def check_container(model: str, data: Any, name: str) -> None:
         )
 
 
-def takes_shares(model: str) -> bool:
+def takes_shares(model: str, settings: Mapping[str, Any] | None = None) -> bool:
     """Say whether a model learns from rows that processes have divided among them: whether its `fit` takes a `Share`.
 
-    >>> takes_shares("mult-vae"), takes_shares("ease")
-    (True, False)
+    Where it does so with some settings only, it says of itself whether it `learns_from_shares`; that is asked where
+    `settings` are given.
+
+    >>> takes_shares("mult-vae"), takes_shares("ease"), takes_shares("cdae"), takes_shares("cdae", {})
+    (True, False, True, False)
     """
     hint = typing.get_type_hints(find_class(model).fit)["data"]  # type: ignore[attr-defined]
-    return any(typing.get_origin(kind) is Share for kind in typing.get_args(hint))
+    if not any(typing.get_origin(kind) is Share for kind in typing.get_args(hint)):
+        return False
+    return settings is None or bool(getattr(make_estimator(model, settings, seed=0), "learns_from_shares", True))
 
 
 def _containers_of(estimator: Any) -> list[type]:
@@ -79,18 +84,23 @@ def default_metrics(estimator: Any) -> tuple[str, ...] | None:
 def default_split(models: Sequence[str], seed: int, data: str | None = None) -> SplitSpec:
     """Return the split these models are judged by on the data called `data`.
 
-    Recommenders are judged on held-out users (of a directory those that their ids choose), predictors on held-out
-    ratings, and what reads documents on the test part of data that have one, else on a tenth of the rows.
+    Recommenders are judged on held-out users, predictors on held-out ratings, and what reads documents on the test part
+    of data that have one, else on a tenth of the rows. Of a directory, ids or contents choose what is held out, where
+    the models could learn from shares of it.
     """
     tasks = {model: task_of(find_class(model)) for model in models}
     first, *others = dict.fromkeys(tasks.values())
     if others:
         named = [f"{model} to {task}" for model, task in tasks.items()]
         raise ValueError(f"models must all be for the same, got {', '.join(named)}")
-    if first in ("recommend items", "predict ratings"):
-        if first == "predict ratings":
-            return SplitSpec("random", seed=seed)
-        return SplitSpec("user-ids" if data is not None and is_directory(data) else "users", seed=seed)
+    divides = data is not None and is_directory(data)
+    if first == "recommend items":
+        return SplitSpec("user-ids" if divides else "users", seed=seed)
+    divides = divides and all(map(takes_shares, models))
+    if first == "predict ratings":
+        return SplitSpec("pair-ids" if divides else "random", seed=seed)
+    if divides:
+        return SplitSpec("contents", seed=seed)
     has_parts = data is not None and not is_file(data) and "train" in datasets.find(data).parts
     return SplitSpec("given" if has_parts else "rows", seed=seed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -44,6 +44,22 @@ class Sharing:
         torch.distributed.all_reduce(summed)
         return summed.numpy()
 
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the greatest of all processes' values, in the type of `values`; equal on all of them."""
+        if self._fabric is None or self._fabric.world_size == 1:
+            return values
+        greatest = torch.from_numpy(np.array(values))
+        torch.distributed.all_reduce(greatest, torch.distributed.ReduceOp.MAX)
+        return greatest.numpy()
+
+    def gather(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of all processes' arrays, one process after the other; for what is small beside the data."""
+        return values if self._fabric is None else np.concatenate(gather_from_all(values, self._fabric))
+
+    def num_rows(self, rows: Sized) -> int:
+        """Return how many rows all processes hold together."""
+        return int(self.sum(np.array([len(rows)]))[0])
+
     def mean(self, values: Mapping[str, float] | None, weight: float) -> dict[str, float]:
         """Return means over all rows from the means over this process's, which count by their `weight`.
 
@@ -64,6 +80,13 @@ class Sharing:
         total = self.sum(np.array([weight], dtype=np.float64))
         mean: np.ndarray = (self.sum(values.astype(np.float64) * weight) / total).astype(values.dtype)
         return mean
+
+    def measure(self, evaluate: Callable[[C], Mapping[str, float]], rows: C, weight: int) -> dict[str, float]:
+        """Return what `evaluate` says of all rows, from what it says of each process's; one without any is not asked.
+
+        Where every process holds all rows, there are some: `evaluate` says itself what is wrong with none.
+        """
+        return self.mean(evaluate(rows) if weight or not self.is_divided else None, weight)
 
     def batches(
         self, collate: Callable[[np.ndarray], B], num_rows: int, batch_size: int, random_state: RandomState

@@ -22,7 +22,7 @@ from gossamer.models.embeddings import (
     make_optimiser,
 )
 from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
-from gossamer.models.lowrank import CompressedClassifier
+from gossamer.models.lowrank import CompressedClassifier, CompressedLanguageModel
 from gossamer.models.markov import NeuralEM
 from gossamer.models.spikeslab import SentenceProbe, SentenceVAE
 from gossamer.testing.right_answers import (
@@ -62,6 +62,25 @@ CASES = [
         "language",  # the batch size of a text read in lanes is that of all processes
         lambda _: AnchorLanguageModel(
             hidden_dim=6, num_layers=1, batch_size=4, dropout=0.0, num_samples=None, ratio=None, **WORDS
+        ),
+        two_topics,
+        True,
+    ),
+    (
+        "compressed language",
+        lambda _: CompressedLanguageModel(
+            embedding_dim=6,
+            hidden_dim=6,
+            num_layers=1,
+            batch_size=4,
+            dropout=0.0,
+            num_samples=None,
+            params=0.7,
+            allocator="uniform",
+            polish=0,
+            calibration_batches=2,
+            epochs=1,
+            fine_tune_epochs=1,
         ),
         two_topics,
         True,

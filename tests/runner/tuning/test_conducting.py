@@ -14,6 +14,7 @@ from gossamer.runner.provenance import open_for
 from gossamer.runner.run import run_row
 from gossamer.runner.specs import DataSpec
 from gossamer.runner.tuning.conducting import tune
+from gossamer.runner.tuning.writing import experiment_path
 
 
 def test_the_best_settings_are_reproduced(blocks_file: Path, tmp_path: Path) -> None:
@@ -21,8 +22,9 @@ def test_the_best_settings_are_reproduced(blocks_file: Path, tmp_path: Path) -> 
     heard: list[Any] = []
     found = tune("item-knn", data, folder, trials=4, metric="ndcg@5", on_trial=heard.append)
     assert [trial.number for trial in heard] == [0, 1, 2, 3]
-    assert sorted(path.name for path in folder.iterdir()) == ["best.toml", "front.toml", "study.db", "trials.json"]
-    experiment = read_experiment(folder / "best.toml")
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == ["study-best.toml", "study-front.toml", "study.db", "trials.json"]
+    experiment = read_experiment(folder / "study-best.toml")
     record = run_row(experiment, experiment.rows[0], seed=0)
     assert record.settings == found["best"]["settings"]
     assert record.metrics["bytes"] == found["best"]["bytes"]
@@ -38,7 +40,7 @@ def test_what_ended_before_ctrl_c_is_written(blocks_file: Path, tmp_path: Path, 
 
     with pytest.raises(KeyboardInterrupt):
         tune("climber", DataSpec(str(blocks_file)), tmp_path, trials=3, split="users", on_trial=press_control_c)
-    assert read_experiment(tmp_path / "best.toml").rows[0].settings["level"] == 5.0
+    assert read_experiment(experiment_path(tmp_path, "best")).rows[0].settings["level"] == 5.0
 
 
 def test_mistakes_come_before_the_data(tmp_path: Path) -> None:

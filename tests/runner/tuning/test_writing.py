@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.runner.experiment import read_experiment
 from gossamer.runner.tuning.front import COMPLETE, Trial
-from gossamer.runner.tuning.writing import write_experiment, write_findings
+from gossamer.runner.tuning.writing import experiment_path, write_experiment, write_findings
 
 SETTINGS = {"level": 3.5, "size": 7, "shape": [2], "patience": None}
 
@@ -24,7 +24,7 @@ def test_best_and_front_are_experiments(tuning_of, tmp_path: Path) -> None:
     found = write_findings(tmp_path, tuning, trials)
     assert json.loads((tmp_path / "trials.json").read_text()) == json.loads(json.dumps(found))
     assert (found["best"]["number"], [trial["number"] for trial in found["front"]]) == (0, [1, 0])
-    best, front = (read_experiment(tmp_path / f"{name}.toml") for name in ("best", "front"))
+    best, front = (read_experiment(experiment_path(tmp_path, name)) for name in ("best", "front"))
     assert best.rows[0].settings == {"level": 3.5, "size": 7, "shape": [2]}  # TOML has no word for None
     assert [row.name for row in front.rows] == ["climber-1", "climber-0"]
     assert (best.metrics, best.seeds) == (("error", "values", "bytes"), (0,))

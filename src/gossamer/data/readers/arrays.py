@@ -12,6 +12,7 @@ import polars as pl
 
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.readers.arff import read_multilabel
+from gossamer.data.share import Gather, alone
 from gossamer.data.tables.chunk import Chunk, Table
 from gossamer.data.tables.opening import open_table
 
@@ -29,11 +30,21 @@ def read_arrays(
     >>> data, data.target_names
     (LabelledArrays(inputs float32 (2, 1), targets (2, 2)), ('sad', 'gay'))
     """
-    if labels is not None and target is not None:
-        raise ValueError(f"labels and target must not both be given, got {labels!r} and {target!r}")
     if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".arff":
         return _read_arff(source, labels, target)
-    table = open_table(source)
+    return arrays_of(open_table(source), labels=labels, target=target)
+
+
+def arrays_of(
+    table: Table,
+    *,
+    labels: str | Sequence[str] | int | None = None,
+    target: str | None = None,
+    gather: Gather = alone,
+) -> LabelledArrays:
+    """Read an open table, or what a process sees of one; `gather` lets processes agree on the classes of `target`."""
+    if labels is not None and target is not None:
+        raise ValueError(f"labels and target must not both be given, got {labels!r} and {target!r}")
     wanted = [_checked("target", target, table)] if target is not None else _label_columns(labels, table)
     inputs = [name for name in table.columns if name not in wanted]
     if not inputs:
@@ -49,7 +60,9 @@ def read_arrays(
         raise ValueError(f"{table.name} must have at least one row, got none")
     found = np.concatenate(targets) if targets else None
     if target is not None:
-        classes, found = np.unique(_as_numbers(np.concatenate(targets)), return_inverse=True)
+        assert found is not None
+        classes = np.unique(_as_numbers(np.concatenate(gather(np.unique(found)))))
+        found = np.searchsorted(classes, found.astype(classes.dtype))
         wanted = [str(name) for name in classes]
     return LabelledArrays(np.concatenate(rows), found, tuple(inputs), tuple(wanted) or None)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import io, sparse
 
 from gossamer.data.counts import Counts
@@ -21,8 +20,9 @@ from gossamer.data.readers.documents import (
     plain_ending,
     read_text_columns,
 )
-from gossamer.data.readers.interactions import read_interactions
+from gossamer.data.readers.interactions import interactions_of
 from gossamer.data.readers.text import read_counts, read_vocabulary
+from gossamer.data.share import Gather, alone
 from gossamer.data.tables.chunk import Table
 from gossamer.data.text import count_words
 from gossamer.data.text_files import FilePath, check_exists, file_name, read_lines
@@ -73,10 +73,10 @@ def read_counted_documents(
         _refuse(source, "has lines for texts", {"columns": columns or None})
         return _from_texts([line for _, line in read_lines(source)], vocabulary, words)
     table = open_document_table(source)
-    if _has_triples(table, columns or {}):
+    if has_triples(table, columns or {}):
         _refuse(source, "has terms for texts", {**words, "vocabulary": vocabulary})
-        return _from_triples(source, table, columns)
-    return _from_text_table(table, columns, vocabulary, words)
+        return counts_of_triples(table, columns)
+    return counts_of_texts(table, columns, vocabulary, words)
 
 
 def has_nameless_columns(source: FilePath) -> bool:
@@ -99,14 +99,18 @@ def _refuse(source: FilePath, reason: str, options: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} must be left out for {file_name(source)}, which {reason}, got {value!r}")
 
 
-def _has_triples(table: Table, columns: Mapping[str, str | int | None]) -> bool:
+def has_triples(table: Table, columns: Mapping[str, str | int | None]) -> bool:
+    """Say whether a table has a row per document and term, rather than one per document."""
     if "term" in columns or "count" in columns:
         return True
     plain = {re.sub(r"[\W_]", "", name.lower()) for name in table.columns}
     return "text" not in columns and "label" not in columns and bool(plain & set(TRIPLE_NAMES["term"]))
 
 
-def _from_triples(source: FilePath, table: Table, columns: Mapping[str, str | int | None] | None) -> Counts:
+def counts_of_triples(
+    table: Table, columns: Mapping[str, str | int | None] | None, terms: Vocabulary | None = None
+) -> Counts:
+    """Read an open table of documents, terms and counts; `terms` are known where processes have divided it."""
     roles = find_roles(table, columns, TRIPLE_NAMES, required=("document", "term"))
     if "count" in roles:
         for chunk in table.chunks([roles["count"]]):  # with its line, which is gone once pairs have added up
@@ -115,24 +119,21 @@ def _from_triples(source: FilePath, table: Table, columns: Mapping[str, str | in
             if is_bad.any():
                 raise chunk.fault(int(is_bad.argmax()), roles["count"], "a whole number >= 0")
     names = {"user": roles["document"], "item": roles["term"], "rating": roles.get("count"), "time": None}
-    is_frame = plain_ending(source) in (".jsonl", ".ndjson")
-    pairs = read_interactions(
-        pl.concat([chunk.frame for chunk in table.chunks(list(roles.values()))]) if is_frame else source,
-        columns=names,
-        duplicates="sum",
-    )
+    pairs = interactions_of(table, columns=names, duplicates="sum", item_ids=terms)
     return Counts(_compact(pairs.matrix("rating")), pairs.items, pairs.users)
 
 
-def _from_text_table(
+def counts_of_texts(
     table: Table,
     columns: Mapping[str, str | int | None] | None,
     vocabulary: FilePath | None,
     words: Mapping[str, Any],
+    gather: Gather = alone,
 ) -> Counts:
+    """Read an open table of texts, or what a process sees of one."""
     roles = find_roles(table, columns, TEXT_NAMES, required=("text",))
     read = read_text_columns(table, roles)
-    counts = _from_texts(read["text"], vocabulary, words, labels=read.get("label"))
+    counts = _from_texts(read["text"], vocabulary, words, labels=read.get("label"), gather=gather)
     ids = read.get("document")
     if ids is None or len(set(ids)) < len(ids):
         if ids is not None and "document" in (columns or {}):
@@ -142,13 +143,17 @@ def _from_text_table(
 
 
 def _from_texts(
-    texts: list[str], vocabulary: FilePath | None, words: Mapping[str, Any], labels: list[str] | None = None
+    texts: list[str],
+    vocabulary: FilePath | None,
+    words: Mapping[str, Any],
+    labels: list[str] | None = None,
+    gather: Gather = alone,
 ) -> Counts:
     known = None if vocabulary is None else read_vocabulary(vocabulary)
     said = {"pattern": WORD} | {name: value for name, value in words.items() if value is not None}
     if known is not None and ("max_terms" in said or "min_documents" in said):
         raise ValueError("max_terms and min_documents must be left out where a vocabulary says which words count")
-    counts = count_words(texts, vocabulary=known, labels=labels, **said)
+    counts = count_words(texts, vocabulary=known, labels=labels, gather=gather, **said)
     if counts.matrix.nnz == 0:
         raise ValueError(f"texts must have at least one word, got none in {len(texts)} texts")
     return counts

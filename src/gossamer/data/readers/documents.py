@@ -11,6 +11,7 @@ import polars as pl
 from gossamer.data.readers.columns import find_roles
 from gossamer.data.readers.text import read_sentences
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Gather, alone
 from gossamer.data.tables.chunk import Table
 from gossamer.data.tables.memory import FrameTable
 from gossamer.data.tables.opening import open_table
@@ -45,7 +46,18 @@ def read_documents(
                 f"columns must be left out for {file_name(source)}, whose lines are texts, got {columns!r}"
             )
         return read_sentences(source, max_words=max_words, min_count=min_count, end=END)
-    table = open_document_table(source)
+    return sentences_of(open_document_table(source), columns=columns, max_words=max_words, min_count=min_count)
+
+
+def sentences_of(
+    table: Table,
+    *,
+    columns: Mapping[str, str | int | None] | None = None,
+    max_words: int | None = None,
+    min_count: int = 1,
+    gather: Gather = alone,
+) -> Sentences:
+    """Read an open table, or what a process sees of one; arguments are those of `read_documents`."""
     roles = find_roles(table, columns, USUAL_NAMES, required=("text",))
     read = read_text_columns(table, roles)
     return build_sentences(
@@ -54,6 +66,7 @@ def read_documents(
         min_count=min_count,
         tokenizer=split_words,
         labels=read.get("label"),
+        gather=gather,
     )
 
 

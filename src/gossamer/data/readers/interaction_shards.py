@@ -64,9 +64,12 @@ def collect_ids(
     """Return the different ids of "user" or "item" in the row groups of one process, in one pass over one column."""
     check_choice("role", role, ["user", "item"])
     shard = ParquetShard(directory, rank=rank, world_size=world_size, random_state=random_state)
-    column = find_roles(shard, columns)[role]
-    found = [Vocabulary(id_column(chunk, column).unique()) for chunk in shard.chunks([column])]
-    return merge_ids(found)
+    return ids_in(shard, find_roles(shard, columns)[role])
+
+
+def ids_in(table: Table, column: str) -> Vocabulary:
+    """Return the different ids in a column, sorted."""
+    return merge_ids([Vocabulary(id_column(chunk, column).unique()) for chunk in table.chunks([column])])
 
 
 def merge_ids(vocabularies: Sequence[Vocabulary]) -> Vocabulary:

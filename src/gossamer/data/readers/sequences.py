@@ -12,6 +12,7 @@ from jaxtyping import Float64
 
 from gossamer.data.readers.columns import find_roles, id_column, time_column
 from gossamer.data.sequences import Sequences
+from gossamer.data.share import Gather, alone
 from gossamer.data.tables.chunk import Chunk, Table
 from gossamer.data.tables.opening import open_table
 from gossamer.data.vocabulary import Vocabulary
@@ -45,7 +46,18 @@ def read_sequences(
     `features` are numbers that describe a whole series: columns of this table that are the same in all its rows (those
     that begin with "feature" by default), or the path of another table with a row per series, its id first.
     """
-    table = open_table(source)
+    return sequences_of(open_table(source), columns=columns, values=values, features=features)
+
+
+def sequences_of(
+    table: Table,
+    *,
+    columns: Mapping[str, str | int | None] | None = None,
+    values: str | Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
+    gather: Gather = alone,
+) -> Sequences:
+    """Read an open table, or what a process sees of one; `gather` lets processes agree on the categories."""
     roles = find_roles(table, columns, SEQUENCE_NAMES, required=("sequence",))
     own_features, other = _feature_columns(table, features)
     taken = {*roles.values(), *own_features}
@@ -65,7 +77,7 @@ def read_sequences(
         described: np.ndarray | None = read_series_features(other, vocabulary, table.name)
     else:
         described = _own_features(steps, own_features, offsets, places) if own_features else None
-    events, kinds = _observations(steps, value_columns)
+    events, kinds = _observations(steps, value_columns, gather)
     return Sequences(
         events,
         offsets,
@@ -216,10 +228,11 @@ def _own_features(steps: pl.DataFrame, names: list[str], offsets: np.ndarray, pl
     return np.asarray(table[offsets[:-1]])
 
 
-def _observations(steps: pl.DataFrame, values: list[str]) -> tuple[np.ndarray, Vocabulary]:
+def _observations(steps: pl.DataFrame, values: list[str], gather: Gather) -> tuple[np.ndarray, Vocabulary]:
     if values:
         return steps.select([f"value {name}" for name in values]).to_numpy(), Vocabulary(values)
-    kinds = Vocabulary(steps["category"].drop_nulls().unique().sort())
+    named = pl.concat(gather(steps["category"].drop_nulls().unique()))
+    kinds = Vocabulary(named.unique().sort())
     if len(kinds) == 0:
         raise ValueError("categories must be named in at least one step, got none")
     found = np.full(len(steps), -1, dtype=np.int64)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from jaxtyping import UInt64
 
-from gossamer.core.checks import check_int, check_real
+from gossamer.core.checks import check_real
 from gossamer.data.interactions import HeldOut, Interactions, Split
+from gossamer.data.splits.hashed import check_shares, hash_contents, held_out_by
 from gossamer.data.splits.parts import ROUNDING, describe_split, ranks_in_rows
 
 
@@ -27,16 +26,10 @@ def split_user_ids(
     exactly, parts may be empty, and all items stay, those that only held-out users have included. Held-out users with
     fewer than two items are dropped.
     """
-    check_real("valid_share", valid_share, at_least=0, below=1)
-    check_real("test_share", test_share, above=0, below=1)
+    check_shares(valid_share, test_share, random_state, "users")
     check_real("fold_in", fold_in, above=0, below=1)
-    check_int("random_state", random_state, at_least=0)
-    if valid_share + test_share >= 1:
-        raise ValueError(f"valid_share and test_share must leave training users, got {valid_share} and {test_share}")
     numbers = hash_ids(interactions, random_state)
-    place = numbers / 2.0**64
-    is_test = place < test_share
-    is_valid = ~is_test & (place < test_share + valid_share)
+    is_valid, is_test = held_out_by(numbers, valid_share, test_share)
     valid = _hold_out(interactions, numbers, is_valid, fold_in) if valid_share else None
     settings = {"valid_share": valid_share, "test_share": test_share, "fold_in": fold_in, "seed": random_state}
     train = interactions[~is_test & ~is_valid]
@@ -45,9 +38,7 @@ def split_user_ids(
 
 def hash_ids(interactions: Interactions, seed: int) -> UInt64[np.ndarray, " N"]:
     """Return a number for every user, the same on every machine."""
-    # Not the checksum by which shares are dealt out: else some process would have all held-out users.
-    digests = [hashlib.blake2b(f"{seed}/{user}".encode(), digest_size=8).digest() for user in interactions.users]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    return hash_contents((f"{user}".encode() for user in interactions.users), seed)
 
 
 def _hold_out(interactions: Interactions, numbers: np.ndarray, is_chosen: np.ndarray, fold_in: float) -> HeldOut:

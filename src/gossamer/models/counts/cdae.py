@@ -76,6 +76,11 @@ class CDAE(NetworkRanker):
         self.patience = patience
         self.random_state = random_state
 
+    @property
+    def learns_from_shares(self) -> bool:
+        """Whether users that processes have divided among them will do."""
+        return self.user_vector == "none"
+
     def fit(
         self,
         data: Interactions | Share[Interactions],

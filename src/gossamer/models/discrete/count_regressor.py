@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.core.topk import batch_rows
 from gossamer.data.arrays import LabelledArrays
-from gossamer.data.batching import Batches
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.discrete.count_regressor_network import (
     ConvEncoder,
@@ -31,6 +31,9 @@ from gossamer.models.discrete.label_data import Scaler, read_inputs
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_array, check_names
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 ENCODERS = ("mlp", "conv")
 WARM_UP = 0.1  # share of all updates in which the learning rate rises
@@ -101,40 +104,47 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
 
     def fit(
         self,
-        data: LabelledArrays,
+        data: LabelledArrays | Share[LabelledArrays],
         y: Any = None,
         *,
-        validation: LabelledArrays | None = None,
+        validation: LabelledArrays | Share[LabelledArrays] | None = None,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
         """Learn from LabelledArrays with counts as targets, or from `data` and a table `y` of counts.
 
         LabelledArrays in the place of `y` are validation data; a run that finds its `checkpoint` goes on from there.
+        Shares have the same classes on every process.
         """
+        from gossamer.training.sharing import rows_of
+
         self._check_arguments()
-        if isinstance(y, LabelledArrays):
+        if isinstance(y, LabelledArrays | Share):
             y, validation = None, validation or y
-        shape = np.shape(data.inputs if isinstance(data, LabelledArrays) else data)[1:]
-        inputs = read_inputs(self, _flat(data), reset=True)
-        counts, self.classes_names_ = _read_counts(data, y, len(inputs))
+        held, sharing = rows_of(data)
+        shape = np.shape(held.inputs if isinstance(held, LabelledArrays) else held)[1:]
+        inputs = read_inputs(self, _flat(held), reset=True)
+        counts, self.classes_names_ = _read_counts(held, y, len(inputs))
+        sharing.check_same("classes", self.classes_names_)
         self.image_shape_ = image_side(shape) if self.encoder == "conv" else None
-        self.max_active_ = self._limit(counts)
-        self.scaler_ = self._fit_scaler(inputs)
+        self.max_active_ = self._limit(counts, sharing)
+        self.scaler_ = self._fit_scaler(inputs, sharing)
         self.network_ = self._make_network(counts.shape[1])
-        self._train(inputs, counts, validation, checkpoint, log)
+        self._train(inputs, counts, sharing, validation, checkpoint, log)
         return self
 
     def _train(
         self,
         inputs: Float[np.ndarray, "N D"],
         counts: Int[np.ndarray, "N K"],
-        validation: LabelledArrays | None,
+        sharing: Sharing,
+        validation: LabelledArrays | Share[LabelledArrays] | None,
         checkpoint: Path | None,
         log: Path | None,
     ) -> None:
         from gossamer.training.devices import process_count
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
         from gossamer.training.step import GradientStep
 
         x, y = torch.from_numpy(self.scaler_(inputs)), torch.from_numpy(counts.astype(np.float32))
@@ -143,7 +153,8 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
             del generator  # nothing is drawn
             return count_nll(module(x[rows]), y[rows], self.max_active_).mean()
 
-        batches = Batches(torch.from_numpy, len(x), self.batch_size, random_state=self.random_state)
+        batches = sharing.batches(torch.from_numpy, len(x), self.batch_size, self.random_state)
+        watched, watching = rows_of(validation)
         optimiser = torch.optim.AdamW(self.network_.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         total = self.epochs * batches.count(process_count())
         # Down to nothing: the last epochs polish, and the rate at the start matters less.
@@ -152,15 +163,18 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
             GradientStep(self.network_, loss, optimiser, scheduler=scheduler, random_state=self.random_state),
             batches,
             epochs=self.epochs,
-            validate=None if validation is None else lambda: {"valid_mse": self.evaluate(validation)["mse"]},
-            monitor="loss" if validation is None else "valid_mse",
-            patience=None if validation is None else self.patience,
+            validate=None if watched is None else lambda: watching.measure(self._valid_mse, watched, len(watched)),
+            monitor="loss" if watched is None else "valid_mse",
+            patience=None if watched is None else self.patience,
             checkpoint=checkpoint,
             log=log,
             description="counts",
         )
         self.network_.eval()
         self.history_: JSON = history.as_dict()
+
+    def _valid_mse(self, validation: LabelledArrays) -> dict[str, float]:
+        return {"valid_mse": self.evaluate(validation)["mse"]}
 
     def predict(self, data: Any) -> Float[np.ndarray, "N K"]:
         """Return the expected count of every class."""
@@ -215,19 +229,21 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
         if self.random_state is not None:
             check_int("random_state", self.random_state, at_least=0)
 
-    def _limit(self, counts: Int[np.ndarray, "N K"]) -> int:
-        greatest = max(1, int(counts.sum(axis=1).max()))
+    def _limit(self, counts: Int[np.ndarray, "N K"], sharing: Sharing) -> int:
+        greatest = max(1, int(sharing.max(counts.sum(axis=1).max(keepdims=True))[0]))
         if self.max_active is not None and self.max_active < greatest:
             raise ValueError(f"max_active must be at least {greatest}, the greatest total, got {self.max_active}")
         return greatest if self.max_active is None else int(self.max_active)
 
-    def _fit_scaler(self, inputs: Float[np.ndarray, "N D"]) -> Scaler:
+    def _fit_scaler(self, inputs: Float[np.ndarray, "N D"], sharing: Sharing) -> Scaler:
         if self.encoder == "mlp":
-            return Scaler.fit(inputs)
+            return Scaler.fit(inputs, sharing)
         # Of images one mean and one spread: a filter is the same at every place, so must be what it sees.
-        spread = float(inputs.std()) or 1.0
+        mean = float(sharing.mean_array(inputs.mean(keepdims=True), len(inputs))[0, 0])
+        variance = sharing.mean_array(np.square(inputs - mean).mean(keepdims=True), len(inputs))
+        spread = float(np.sqrt(variance[0, 0])) or 1.0
         width = inputs.shape[1]
-        return Scaler(np.full(width, float(inputs.mean())), np.full(width, spread))
+        return Scaler(np.full(width, mean), np.full(width, spread))
 
     def _make_network(self, num_classes: int) -> nn.Module:
         with seeded_weights(self.random_state):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from sklearn.base import clone
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.search_space import Choice, Real, SearchSpace
+from gossamer.data.arrays import LabelledArrays
+from gossamer.data.share import Share
+from gossamer.models.discrete.label_data import Scaler
 from gossamer.models.discrete.label_functional import LIKELIHOODS, RELAXED
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
 from gossamer.models.discrete.label_network import LabelNetwork, MemberLinear
@@ -27,6 +30,9 @@ from gossamer.models.discrete.label_training import (
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 VARIANTS = ("discriminative", "generative", "conditional")
 DRAWS = ("relaxed", "straight-through")
@@ -156,10 +162,37 @@ class SparseLabelClassifier(LabelModel):
         other.set_params(**{**settings, "candidates": None})
         return other
 
-    def _learn(self, inputs: Float[np.ndarray, "N D"], labels: Int[np.ndarray, "N K"]) -> None:
+    def fit(
+        self,
+        data: LabelledArrays | Share[LabelledArrays],
+        y: Any = None,
+        *,
+        validation: LabelledArrays | Share[LabelledArrays] | None = None,
+    ) -> Self:
+        """Learn from LabelledArrays, or from a table `data` and a 0/1 table `y` of labels; see `LabelModel.fit`.
+
+        Shares have the same labels on every process. Each divides its own rows into folds; thresholds are chosen by the
+        probabilities of all rows, which every process is given.
+        """
+        from gossamer.training.sharing import rows_of
+
+        del validation
+        held, sharing = rows_of(data)
+        inputs, labels = self._read(held, None if isinstance(y, Share) else y)
+        sharing.check_same("labels", self.labels_)
+        self.scaler_ = Scaler.fit(inputs, sharing)
+        self._learn(self.scaler_(inputs), labels, sharing)
+        return self
+
+    def _learn(
+        self, inputs: Float[np.ndarray, "N D"], labels: Int[np.ndarray, "N K"], sharing: Sharing | None = None
+    ) -> None:
+        from gossamer.training.sharing import Sharing
+
+        shared = Sharing(is_divided=False) if sharing is None else sharing
         trials = []
         for settings in self.candidates or [{}]:
-            trials += self._with(settings)._search(inputs, labels, dict(settings))
+            trials += self._with(settings)._search(inputs, labels, dict(settings), shared)
         best = max(trials, key=lambda trial: trial["score"])  # among equals the first
         self.max_active_, self.temperature_ = best["max_active"], best["temperature"]
         self.network_, self.thresholds_ = best["network"], best["thresholds"]
@@ -169,17 +202,22 @@ class SparseLabelClassifier(LabelModel):
         self.trials_: JSON = [{name: trial[name] for name in kept} for trial in trials]
 
     def _search(
-        self, inputs: Float[np.ndarray, "N D"], labels: Int[np.ndarray, "N K"], settings: dict[str, Any]
+        self,
+        inputs: Float[np.ndarray, "N D"],
+        labels: Int[np.ndarray, "N K"],
+        settings: dict[str, Any],
+        sharing: Sharing,
     ) -> list[dict[str, Any]]:
         """Try the numbers of draws, then the temperatures with the best of them."""
         inputs = self._squashed(inputs)
-        limits, temperatures = self._limits(labels), self._temperatures()
-        left_out = draw_folds(len(inputs), min(self.num_folds, len(inputs)), self.num_repeats, self.random_state)
+        limits, temperatures = self._limits(labels, sharing), self._temperatures()
+        fewest = -int(sharing.max(np.array([-len(inputs)]))[0])  # a fold of every process must have a row
+        left_out = draw_folds(len(inputs), min(self.num_folds, fewest), self.num_repeats, self.random_state)
         middle = FIRST_TEMPERATURE if FIRST_TEMPERATURE in temperatures else temperatures[len(temperatures) // 2]
-        trials = [self._try(limit, middle, inputs, labels, left_out) for limit in limits]
+        trials = [self._try(limit, middle, inputs, labels, left_out, sharing) for limit in limits]
         best = max(trials, key=lambda trial: trial["score"])
         trials += [
-            self._try(best["max_active"], temperature, inputs, labels, left_out)
+            self._try(best["max_active"], temperature, inputs, labels, left_out, sharing)
             for temperature in temperatures
             if temperature != middle
         ]
@@ -192,14 +230,17 @@ class SparseLabelClassifier(LabelModel):
         inputs: Float[np.ndarray, "N D"],
         labels: Int[np.ndarray, "N K"],
         left_out: Bool[np.ndarray, "M N"],
+        sharing: Sharing,
     ) -> dict[str, Any]:
         """Train all folds with these settings and judge them by the rows they left out."""
         network = self._make_network(len(left_out), inputs.shape[1], labels.shape[1])
         objective = self._objective(max_active, temperature, labels.shape[1])
-        _start_at_base_rates(network, labels, max_active)
+        _start_at_base_rates(network, labels, max_active, sharing)
+        truth = sharing.gather(labels)
 
         def score(probs: np.ndarray) -> float:
-            return choose_thresholds(probs, labels, max_active, how=self.threshold, objective=self.objective)[1]
+            everybody = sharing.gather(probs)
+            return choose_thresholds(everybody, truth, max_active, how=self.threshold, objective=self.objective)[1]
 
         history = train_members(
             network,
@@ -214,9 +255,10 @@ class SparseLabelClassifier(LabelModel):
             patience=self.patience,
             random_state=self.random_state,
             score=score if self.stop_by == "objective" else None,
+            sharing=sharing,
         )
-        probs = left_out_probs(network, objective, inputs, left_out)
-        thresholds, value = choose_thresholds(probs, labels, max_active, how=self.threshold, objective=self.objective)
+        probs = sharing.gather(left_out_probs(network, objective, inputs, left_out))
+        thresholds, value = choose_thresholds(probs, truth, max_active, how=self.threshold, objective=self.objective)
         return {
             "max_active": max_active,
             "temperature": temperature,
@@ -236,10 +278,10 @@ class SparseLabelClassifier(LabelModel):
         squashed: np.ndarray = np.ascontiguousarray(np.arcsinh(inputs) if self.squash else inputs)
         return squashed
 
-    def _limits(self, labels: Int[np.ndarray, "N K"]) -> list[int]:
-        num_labels, sizes = labels.shape[1], labels.sum(axis=1)
+    def _limits(self, labels: Int[np.ndarray, "N K"], sharing: Sharing) -> list[int]:
+        num_labels = labels.shape[1]
         if self.max_active == BY_CV:
-            greatest = max(1, int(sizes.max()))
+            greatest = max(1, int(sharing.max(labels.sum(axis=1).max(keepdims=True))[0]))
             return sorted({min(num_labels, limit) for limit in (greatest, 2 * greatest)})
         given = self.max_active if isinstance(self.max_active, Sequence) else [self.max_active]
         limits = [check_int("max_active", limit, at_least=1) for limit in given]
@@ -312,10 +354,12 @@ def _check_settings(candidates: Any, known: Mapping[str, Any]) -> list[dict[str,
 
 
 @torch.no_grad()
-def _start_at_base_rates(network: LabelNetwork, labels: Int[np.ndarray, "N K"], max_active: int) -> None:
+def _start_at_base_rates(
+    network: LabelNetwork, labels: Int[np.ndarray, "N K"], max_active: int, sharing: Sharing
+) -> None:
     """Let the last biases say how frequent each label is: decay pulls weights to zero, so that is where to begin."""
     num_labels = labels.shape[1]
-    rates = (labels.sum(axis=0) + 0.5) / (len(labels) + 1)
+    rates = (sharing.sum(labels.sum(axis=0)) + 0.5) / (sharing.num_rows(labels) + 1)
     last = network.encoder.layers[-1]
     assert isinstance(last, MemberLinear)
     bias = last.bias

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 logger = logging.getLogger(__name__)
 
@@ -25,10 +28,10 @@ class Scaler:
     scale: Float[np.ndarray, " D"]
 
     @classmethod
-    def fit(cls, inputs: Float[np.ndarray, "N D"]) -> Self:
-        """Learn mean and standard deviation; constant columns are said once, in the log."""
-        mean = inputs.mean(axis=0, dtype=np.float64)
-        scale = inputs.std(axis=0, dtype=np.float64)
+    def fit(cls, inputs: Float[np.ndarray, "N D"], sharing: Sharing | None = None) -> Self:
+        """Learn mean and standard deviation, of all processes' rows; constant columns are said once, in the log."""
+        mean = _mean_of_all(inputs, sharing)
+        scale = np.sqrt(_mean_of_all(np.square(inputs - mean), sharing))
         is_constant = scale <= 1e-12 * np.maximum(1, np.abs(mean))
         if is_constant.any():
             logger.warning(
@@ -42,6 +45,11 @@ class Scaler:
         """Return standardised float32 columns."""
         scaled: np.ndarray = ((inputs - self.mean) / self.scale).astype(np.float32)
         return scaled
+
+
+def _mean_of_all(values: Float[np.ndarray, "N D"], sharing: Sharing | None) -> Float[np.ndarray, " D"]:
+    own: np.ndarray = values.mean(axis=0, dtype=np.float64)
+    return own if sharing is None else sharing.mean_array(own, len(values))
 
 
 def read_inputs(estimator: BaseEstimator, data: Any, *, reset: bool, name: str = "data") -> Float[np.ndarray, "N D"]:

@@ -32,6 +32,13 @@ class LabelModel(ClassifierMixin, Persistent, BaseEstimator, ABC):
         Choices are made by cross-validation inside `data`: `validation`, also in the place of `y`, is not looked at.
         """
         del validation
+        inputs, labels = self._read(data, y)
+        self.scaler_ = Scaler.fit(inputs)
+        self._learn(self.scaler_(inputs), labels)
+        return self
+
+    def _read(self, data: Any, y: Any) -> tuple[Float[np.ndarray, "N D"], Int[np.ndarray, "N K"]]:
+        """Return rows and their labels, checked as are the arguments; remember the names of the labels."""
         self._check_arguments()
         y = None if isinstance(y, LabelledArrays) else y
         inputs = read_inputs(self, data, reset=True)
@@ -39,9 +46,7 @@ class LabelModel(ClassifierMixin, Persistent, BaseEstimator, ABC):
         if len(inputs) < 2:
             raise ValueError(f"data must have at least 2 rows, got n_samples = {len(inputs)}")
         self.classes_ = np.arange(labels.shape[1])
-        self.scaler_ = Scaler.fit(inputs)
-        self._learn(self.scaler_(inputs), labels)
-        return self
+        return inputs, labels
 
     def predict_proba(self, data: Any) -> Float[np.ndarray, "N K"]:
         """Return the probability of every label."""

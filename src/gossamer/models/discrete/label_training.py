@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,7 +12,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from gossamer.core.randomness import numpy_generator
-from gossamer.data.batching import Batches
 from gossamer.models.discrete.label_functional import (
     LIKELIHOODS,
     RELAXED,
@@ -23,6 +23,9 @@ from gossamer.models.discrete.label_functional import (
 from gossamer.models.discrete.label_network import LabelNetwork
 from gossamer.models.discrete.shared import SharedLatent
 from gossamer.persistence import JSON
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 @dataclass(frozen=True)
@@ -111,18 +114,22 @@ def train_members(
     patience: int | None,
     random_state: int | None,
     score: Callable[[Float[np.ndarray, "N K"]], float] | None = None,
+    sharing: Sharing | None = None,
 ) -> JSON:
     """Train until the rows left out cost no less for `patience` epochs, keep the best epoch, return the history.
 
-    With a `score` of the probabilities of rows left out, the epoch with the highest score is kept instead.
+    With a `score` of the probabilities of rows left out, the epoch with the highest score is kept instead. Where
+    processes have divided the rows, `sharing` says how the others are to be had; `score` sees to that itself.
     """
     from gossamer.training.loop import fit as train
+    from gossamer.training.sharing import Sharing
     from gossamer.training.step import GradientStep
 
+    shared = Sharing(is_divided=False) if sharing is None else sharing
     x, y = torch.from_numpy(np.ascontiguousarray(inputs)), torch.from_numpy(labels.astype(np.float32))
     seen = torch.from_numpy((~left_out).astype(np.float32))
     # A member that sees 4 of 5 rows averages over those: the scale is that of a mean over its own rows.
-    seen = seen / seen.mean(dim=1, keepdim=True)
+    seen = seen / torch.from_numpy(shared.mean_array(seen.mean(dim=1, keepdim=True).numpy(), len(x)))
 
     def loss(module: nn.Module, rows: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
         # Members share no parameter, so the sum trains each by its own mean.
@@ -131,13 +138,13 @@ def train_members(
 
     def validate() -> dict[str, float]:
         if score is None:
-            return {"left_out_loss": left_out_loss(network, objective, x, y, left_out)}
+            return shared.mean({"left_out_loss": left_out_loss(network, objective, x, y, left_out)}, len(x))
         return {"left_out_score": score(left_out_probs(network, objective, inputs, left_out))}
 
     # Adam is per coordinate, so that one optimiser for all members is one for each.
     optimiser = torch.optim.AdamW(network.parameters(), lr=learning_rate, weight_decay=weight_decay, foreach=True)
     step = GradientStep(network, loss, optimiser, random_state=random_state)
-    batches = Batches(torch.from_numpy, len(x), batch_size, random_state=random_state)
+    batches = shared.batches(torch.from_numpy, len(x), batch_size, random_state)
     history = train(
         step,
         batches,

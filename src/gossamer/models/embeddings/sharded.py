@@ -15,6 +15,7 @@ from gossamer.core.rows import take_rows
 from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.anchor_size import AnchorSize
 from gossamer.models.embeddings.exchange import LookUpShared, Requests
+from gossamer.models.embeddings.gathering import gather_rows
 from gossamer.models.embeddings.sizing import INITIAL_STD
 from gossamer.models.embeddings.slots import slot_dtype
 from gossamer.models.embeddings.tied_logits import combine_anchors
@@ -89,15 +90,19 @@ class ShardedAnchorEmbedding(AnchorEmbedding):
 
     def whole(self) -> AnchorEmbedding:
         """Return the undivided table, on every process; all call it together."""
+        table = self._gathered(only_first=False)
+        assert table is not None
+        return table
+
+    def whole_on_first(self) -> AnchorEmbedding | None:
+        """Return the undivided table on process 0 and None on the others, which never hold it; all call it together."""
+        return self._gathered(only_first=True)
+
+    def _gathered(self, only_first: bool) -> AnchorEmbedding | None:
         own = self._own_transform()
-        parts: list[Any] = [own]
-        if self.num_shards > 1:
-            parts = [None] * self.num_shards
-            dist.all_gather_object(parts, own)
-        rows = np.concatenate([part.tocoo().row * self.num_shards + rank for rank, part in enumerate(parts)])
-        columns = np.concatenate([part.tocoo().col for part in parts])
-        weights = np.concatenate([part.tocoo().data for part in parts])
-        transform = csr_array((weights, (rows, columns)), shape=(self.num_embeddings, self.num_active))
+        transform = gather_rows(own, self.num_embeddings, only_first=only_first) if self.num_shards > 1 else own
+        if transform is None:
+            return None
         anchors = self.anchors.detach().float().cpu().numpy()[: self.num_active]
         return AnchorEmbedding.from_codes(
             anchors,

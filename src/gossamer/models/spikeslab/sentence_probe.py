@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from gossamer.core.randomness import numpy_generator, torch_generator
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.batching import Batches
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import class_measures
 from gossamer.models.spikeslab.inference import SENTENCES_AT_ONCE, featured
@@ -29,6 +30,9 @@ from gossamer.models.spikeslab.sentences import Known, check_training, over_know
 from gossamer.models.spikeslab.training import make_batches
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON, Persistent, check_names
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 PROBED_AT_ONCE = 4096  # sentences, each with all of its draws
 
@@ -76,25 +80,34 @@ class SentenceProbe(Persistent, BaseEstimator):
         self.patience = patience
         self.random_state = random_state
 
-    def fit(self, data: Sentences, validation: Sentences | None = None) -> Self:
-        """Fit the codes on the sentences and the classifier on their labels."""
+    def fit(self, data: Sentences | Share[Sentences], validation: Sentences | Share[Sentences] | None = None) -> Self:
+        """Fit the codes on the sentences and the classifier on their labels.
+
+        Shares have the same words and classes on every process.
+        """
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
         from gossamer.training.step import GradientStep
 
         vae = self._check_arguments()
-        sentences = check_training(data)
+        held, sharing = rows_of(data)
+        sentences = check_training(held)
         if sentences.labels is None or sentences.label_names is None:
             raise ValueError(f"data must have a label for each sentence, got none in {sentences!r}")
         self.label_names_ = tuple(sentences.label_names)
+        sharing.check_same("words", sentences.vocabulary)
+        sharing.check_same("classes", Vocabulary(self.label_names_))
         self.vae_ = vae
         if self.end_to_end:
             vae.words_ = sentences.vocabulary
         else:
-            vae.fit(sentences, validation)
+            vae.fit(data, validation)
         self.network_ = self._make_network(vae)
         labels = torch.from_numpy(sentences.labels.astype(np.int64))
         batches, loss = (
-            self._end_to_end_batches(sentences, labels) if self.end_to_end else self._codes(sentences, labels)
+            self._end_to_end_batches(sentences, labels, sharing)
+            if self.end_to_end
+            else self._codes(sentences, labels, sharing)
         )
         weights = [weight for weight in self.network_.parameters() if weight.requires_grad]
         optimiser = torch.optim.Adam(weights, lr=self.learning_rate)
@@ -142,21 +155,23 @@ class SentenceProbe(Persistent, BaseEstimator):
             return SimpleClassifier(network.vectors, network.encoder, probe)
         return FrozenProbe(network, probe, self.num_samples)
 
-    def _codes(self, data: Sentences, labels: Int[Tensor, " N"]) -> tuple[Batches[Any], Callable[..., Tensor]]:
+    def _codes(
+        self, data: Sentences, labels: Int[Tensor, " N"], sharing: Sharing
+    ) -> tuple[Batches[Any], Callable[..., Tensor]]:
         """Return batches of features, which are computed once, and the loss on codes drawn from them."""
         features = self._features(data)
-        batches = Batches(
+        batches: Batches[Any] = sharing.batches(
             lambda rows: (features[torch.from_numpy(rows)], labels[torch.from_numpy(rows)]),
             len(data),
             self.batch_size,
-            random_state=self.random_state,
+            self.random_state,
         )
         return batches, lambda module, batch, generator: functional.nll_loss(module(batch[0], generator), batch[1])
 
     def _end_to_end_batches(
-        self, data: Sentences, labels: Int[Tensor, " N"]
+        self, data: Sentences, labels: Int[Tensor, " N"], sharing: Sharing
     ) -> tuple[Batches[Any], Callable[..., Tensor]]:
-        batches = make_batches(data, self.vae_.max_length, self.batch_size, self.random_state)
+        batches = make_batches(data, self.vae_.max_length, self.batch_size, self.random_state, sharing)
         return batches, lambda module, batch, _: functional.nll_loss(module(batch), labels[batch.rows])
 
     def _features(self, data: Sentences) -> Tensor:
@@ -172,12 +187,21 @@ class SentenceProbe(Persistent, BaseEstimator):
         check_is_fitted(self, "network_")
         return over_known_words(data, self.vae_.words_, self.vae_.max_length, name)
 
-    def _watch(self, validation: Sentences) -> Callable[[], dict[str, float]]:
+    def _watch(self, validation: Sentences | Share[Sentences]) -> Callable[[], dict[str, float]]:
         """Return what measures the accuracy as it is now; frozen features are computed once for all epochs."""
-        known = self._known(validation, "validation").sentences
-        labels = self._check_classes(validation)
+        from gossamer.training.sharing import rows_of
+
+        rows, watching = rows_of(validation)
+        if watching.is_divided and len(rows) == 0:
+            return lambda: watching.mean(None, 0)
+        known = self._known(rows, "validation").sentences
+        labels = self._check_classes(rows)
         features = None if self.end_to_end else self._features(known)
-        return lambda: {"valid_accuracy": float((self._probs(known, features).argmax(axis=1) == labels).mean())}
+
+        def accuracy() -> float:
+            return float((self._probs(known, features).argmax(axis=1) == labels).mean())
+
+        return lambda: watching.mean({"valid_accuracy": accuracy()}, len(known))
 
     def predict_probs(self, data: Sentences) -> Float32[np.ndarray, "N C"]:
         """Return the probability of each class for each sentence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from gossamer.core.checks import check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.spikeslab.analysis import words_of_dimensions
 from gossamer.models.spikeslab.codes import Codes, GaussianCodes
@@ -28,6 +29,9 @@ from gossamer.models.spikeslab.sentences import check_training, count_truncated
 from gossamer.models.spikeslab.training import Schedule, Training, make_batches, train_network
 from gossamer.models.stored_network import seeded_weights
 from gossamer.persistence.parts import is_part
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 PRIORS = ("spike_slab", "gaussian", "mat", "vsc")
 NORMS = ("none", "l1", "l2")
@@ -143,8 +147,8 @@ class SentenceVAE(SentenceModel):
 
     def fit(
         self,
-        data: Sentences,
-        validation: Sentences | None = None,
+        data: Sentences | Share[Sentences],
+        validation: Sentences | Share[Sentences] | None = None,
         *,
         table: nn.Module | None = None,
         encoder: nn.Module | None = None,
@@ -158,42 +162,49 @@ class SentenceVAE(SentenceModel):
         gives one vector per sentence (`SentenceEncoder`), `PretrainedEncoder` for one, in place of the GRU. They are
         trained in place. A compressed table of gossamer's own is saved as it is; with another table, or an encoder, a
         model cannot be saved, unless the table is written out (`write_out_table`).
+
+        Shares have the same words on every process; what dimensions mean is told by the sentences of each process.
         """
         from gossamer.training.devices import process_count
+        from gossamer.training.sharing import rows_of
 
         self._check_arguments()
-        sentences = check_training(data)
+        held, sharing = rows_of(data)
+        sentences = check_training(held)
         self.words_ = sentences.vocabulary
+        sharing.check_same("words", self.words_)
         count_truncated(sentences, self.max_length)
-        batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state)
+        batches = make_batches(sentences, self.max_length, self.batch_size, self.random_state, sharing)
         num_updates = self.epochs * batches.count(process_count())
         self.network_ = self._make_network(self.words_, num_updates, table, encoder)
         self.has_own_encoder_ = encoder is None
         self.is_own_ = encoder is None and (table is None or is_part(table))
-        self._count_words(sentences)
+        self._count_words(sentences, sharing)
         schedule = Schedule(
             self.learning_rate, self.batch_size, self.epochs, self.patience, self.num_gates, self.num_samples
         )
         dial = None if self.sparsity is None else self._make_dial(self.sparsity, num_updates)
         training = Training(self.network_, self._weights(), schedule, dial)
-        # Once, before training: what is not known in them is said once, too.
-        is_asked = validation is not None and (self.patience is not None or dial is not None)
-        held_out = self._known(validation, "validation").sentences if is_asked else None
-        watched = held_out if self.patience is not None else None
+        watched, watching = rows_of(validation)
+        has_rows = watched is not None and (len(watched) > 0 or not watching.is_divided)
+        if watched is not None and has_rows and (self.patience is not None or dial is not None):
+            watched = self._known(watched, "validation").sentences  # once: what is not known in them is said once, too
+        judged = watched if self.patience is not None else None
         history = train_network(
             training,
             batches,
             random_state=self.random_state,
-            validate=None if watched is None else lambda: self._validation_loss(watched),
+            validate=None if judged is None else lambda: watching.measure(self._validation_loss, judged, len(judged)),
             checkpoint=checkpoint,
             log=log,
         )
         self.history_ = history.as_dict()
-        num_words = int(np.minimum(sentences.lengths, self.max_length).sum()) + len(sentences)
+        own_words = np.minimum(sentences.lengths, self.max_length).sum(keepdims=True) + len(sentences)
+        num_words = int(sharing.sum(own_words)[0])
         self.tokens_per_second_ = num_words * len(history.epochs) / max(history.seconds, 1e-9)
         self._describe_dimensions(sentences)
         if dial is not None:
-            self._compare_with_dial(float(dial.measured()), held_out)
+            self._compare_with_dial(float(dial.measured()), watched if has_rows else None)
         return self
 
     @property
@@ -302,8 +313,8 @@ class SentenceVAE(SentenceModel):
             decisiveness=self.decisiveness,
         )
 
-    def _count_words(self, data: Sentences) -> None:
-        counts = np.append(np.bincount(data.tokens, minlength=len(data.vocabulary)), len(data))
+    def _count_words(self, data: Sentences, sharing: Sharing) -> None:
+        counts = sharing.sum(np.append(np.bincount(data.tokens, minlength=len(data.vocabulary)), len(data)))
         self.network_.word_counts.copy_(torch.from_numpy(counts))
         self.network_.rank_again()
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gossamer.data.batching import Batches
 from gossamer.data.sentences import Sentences
 from gossamer.models.spikeslab.dial import SparsityDial
 from gossamer.models.spikeslab.hierarchical import HierarchicalCodes
@@ -20,6 +21,7 @@ from gossamer.models.spikeslab.ragged import LengthBatches, SentenceBatch, pack_
 
 if TYPE_CHECKING:
     from gossamer.training.history import History
+    from gossamer.training.sharing import Sharing
 
 CLIP_NORM = 5.0
 
@@ -69,17 +71,22 @@ class Training(nn.Module):
         return {name: value.clone() for name, value in scalars.items()}
 
 
-def make_batches(data: Sentences, max_length: int, batch_size: int, random_state: int | None) -> LengthBatches:
-    """Return batches of the data."""
-    lengths = np.minimum(data.lengths, max_length)
-    return LengthBatches(
-        lambda rows: pack_sentences(data, rows, max_length), lengths, batch_size, random_state=random_state
-    )
+def make_batches(
+    data: Sentences, max_length: int, batch_size: int, random_state: int | None, sharing: Sharing | None = None
+) -> Batches[SentenceBatch]:
+    """Return batches of the data, of like lengths where this process holds all of them."""
+
+    def collate(rows: np.ndarray) -> SentenceBatch:
+        return pack_sentences(data, rows, max_length)
+
+    if sharing is not None and sharing.is_divided:
+        return sharing.batches(collate, len(data), batch_size, random_state)
+    return LengthBatches(collate, np.minimum(data.lengths, max_length), batch_size, random_state=random_state)
 
 
 def train_network(
     training: Training,
-    batches: LengthBatches,
+    batches: Batches[SentenceBatch],
     *,
     random_state: int | None,
     validate: Callable[[], Mapping[str, float]] | None,

@@ -35,9 +35,9 @@ def tune(
     """Search the settings of a model of the catalogue until the study in `folder` has so many trials.
 
     `settings` stay as they are; what is `tried`, and the `metric` that chooses, are what the model declares where
-    nothing else is said. The folder holds `study.db`, by which the same call goes on, `best.toml` and `front.toml` for
-    `gossamer reproduce`, and `trials.json`, which is also returned. `is_pareto` searches for quality and few bytes at
-    once, without pruning, rather than for quality.
+    nothing else is said. The folder holds `study.db`, by which the same call goes on, two experiments for
+    `gossamer reproduce` (`experiment_path`), and `trials.json`, which is also returned. `is_pareto` searches for
+    quality and few bytes at once, without pruning, rather than for quality.
     """
     check_int("trials", trials, at_least=1)
     space = merge_space(model, settings or {}, tried or {})

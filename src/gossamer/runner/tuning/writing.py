@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ except ImportError as error:
 
 
 def write_findings(folder: Path, tuning: Tuning, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Write `best.toml`, `front.toml` and `trials.json` into `folder`, and return what the last one holds."""
+    """Write experiments of the best trial and of the front, and `trials.json`, and return what the last one holds."""
     best, front = best_trial(trials, tuning.metric), front_of(trials, tuning.metric)
     found = {
         **tuning.purpose,
@@ -31,9 +33,21 @@ def write_findings(folder: Path, tuning: Tuning, trials: Sequence[Trial]) -> dic
         "trials": [trial.as_json() for trial in trials],
     }
     _write(folder / "trials.json", json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    write_experiment(folder / "best.toml", tuning, [best])
-    write_experiment(folder / "front.toml", tuning, front)
+    write_experiment(experiment_path(folder, "best"), tuning, [best])
+    write_experiment(experiment_path(folder, "front"), tuning, front)
     return found
+
+
+def experiment_path(folder: Path, chosen: str) -> Path:
+    """Return the file in a study's `folder` for what was `chosen`, "best" or "front".
+
+    Its name, by which `gossamer reproduce` keeps records, is the study's: those of several studies lie side by side.
+
+    >>> experiment_path(Path("slim_study"), "best").as_posix()
+    'slim_study/slim-study-best.toml'
+    """
+    study = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "study"
+    return folder / f"{study}-{chosen}.toml"
 
 
 def write_experiment(path: Path, tuning: Tuning, trials: Sequence[Trial]) -> None:
@@ -61,7 +75,7 @@ def write_experiment(path: Path, tuning: Tuning, trials: Sequence[Trial]) -> Non
         f"# trial {trial.number}: {tuning.metric} {trial.value:.6g} on validation data, {trial.bytes:,} bytes"
         for trial in trials
     )
-    text = f"# gossamer reproduce {path.stem}\n{chosen}\n{tomli_w.dumps(content)}"
+    text = f"# gossamer reproduce {shlex.quote(path.as_posix())}\n{chosen}\n{tomli_w.dumps(content)}"
     parse_experiment(text, path)  # whatever we write, we can read
     _write(path, text)
 

@@ -27,10 +27,17 @@ class FittedRatings(Persistent, BaseEstimator):
     users_: Vocabulary
     items_: Vocabulary
     history_: JSON
+    holds_model_: bool = True  # false where another process alone has gathered a divided table
+
+    def _check_model(self) -> None:
+        """Refuse what needs the model where there is none, for one reason or the other."""
+        if not self.holds_model_:
+            raise ValueError("the model must be asked on process 0, which alone has gathered it, got another process")
+        check_is_fitted(self, "model_")
 
     def predict(self, data: Interactions) -> Float[np.ndarray, " nnz"]:
         """Return one rating per interaction of `data`, in its order; users and items are found by their ids."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         check_interactions(data)
         users, items = data.pairs()
         return self.model_.rate(self.users_.find(data.users.ids)[users], self.items_.find(data.items.ids)[items])
@@ -41,12 +48,12 @@ class FittedRatings(Persistent, BaseEstimator):
 
     def item_vectors(self) -> Float[np.ndarray, "M D"]:
         """Return the vectors by which items match users, whatever the table is made of."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         return self.model_.item_vectors()
 
     def num_values(self) -> int:
         """Return how many numbers are stored, the mean included."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         return self.model_.num_values()
 
     def num_bytes(self) -> int:
@@ -55,14 +62,14 @@ class FittedRatings(Persistent, BaseEstimator):
 
     def size_report(self) -> dict[str, float]:
         """Return what is stored, beside the numbers of dense tables of the same width."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         tables = (self.model_.users, self.model_.items)
         dense, values = sum(table.num_embeddings * table.embedding_dim for table in tables), self.num_values()
         return {"dense_values": dense, "values": values, "bytes": self.num_bytes(), "ratio": dense / values}
 
     def entries_per_row(self) -> dict[str, Int[np.ndarray, " V"]]:
         """Return how many anchors each user and item is made of; nothing for tables without anchors."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         tables = {"users": self.model_.users, "items": self.model_.items}
         return {
             name: np.diff(table.transform().indptr)
@@ -72,7 +79,7 @@ class FittedRatings(Persistent, BaseEstimator):
 
     def learned_arrays(self) -> dict[str, np.ndarray]:
         """Return the mean, biases, and what both tables store."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         return self.model_.stored()
 
     def learned_vocabularies(self) -> dict[str, Vocabulary]:

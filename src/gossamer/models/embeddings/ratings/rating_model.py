@@ -21,6 +21,15 @@ from gossamer.persistence import JSON, check_array
 PAIRS_AT_ONCE = 1 << 16
 
 
+def num_blocks(num_pairs: int) -> int:
+    """Return in how many blocks pairs are rated.
+
+    >>> num_blocks(0), num_blocks(PAIRS_AT_ONCE), num_blocks(PAIRS_AT_ONCE + 1)
+    (0, 1, 2)
+    """
+    return -(-num_pairs // PAIRS_AT_ONCE)
+
+
 @dataclass
 class SparseBiases:
     """Biases of the rows that have one: `values` of `rows`, in rising order."""
@@ -46,6 +55,8 @@ class RatingModel:
     """Rates a pair by μ + b_u + b_i + p_u·q_i.
 
     With `shared_biases` vectors have one coordinate more than they match by: what the anchors add to the row's bias.
+    `least_blocks` is for divided tables, of which all processes must make the same number of lookups: whoever has fewer
+    pairs looks nothing up in the blocks that are left.
     """
 
     mean: float
@@ -54,6 +65,7 @@ class RatingModel:
     user_biases: SparseBiases
     item_biases: SparseBiases
     shared_biases: bool = False
+    least_blocks: int = 0
 
     @classmethod
     def from_sweep(cls, mean: float, sweep: AnchorSweep) -> RatingModel:
@@ -83,8 +95,8 @@ class RatingModel:
     def rate(self, users: Int[np.ndarray, " n"], items: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Return one rating per pair; the number -1 stands for a user or an item that is not known."""
         ratings = np.full(len(users), self.mean)
-        for begin in range(0, len(users), PAIRS_AT_ONCE):
-            block = slice(begin, begin + PAIRS_AT_ONCE)
+        for number in range(max(num_blocks(len(users)), self.least_blocks)):
+            block = slice(number * PAIRS_AT_ONCE, (number + 1) * PAIRS_AT_ONCE)
             user_vectors, user_biases = self._side(self.users, self.user_biases, users[block])
             item_vectors, item_biases = self._side(self.items, self.item_biases, items[block])
             ratings[block] += user_biases + item_biases

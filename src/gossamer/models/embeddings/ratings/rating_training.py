@@ -67,8 +67,12 @@ def train_ratings(
     patience: int | None,
     checkpoint: Path | None,
     log: Path | None,
+    only_first: bool = False,
 ) -> History:
-    """Train in place by proximal Yogi (algorithm 1), at a rate that falls to zero, and end the tables' training."""
+    """Train in place by proximal Yogi (algorithm 1), at a rate that falls to zero, and end the tables' training.
+
+    Divided tables are put together on every process, or on the first alone: then the others keep their parts.
+    """
     from gossamer.training.devices import process_count
     from gossamer.training.loop import fit as train
     from gossamer.training.step import GradientStep
@@ -105,7 +109,9 @@ def train_ratings(
         assert isinstance(table, EmbeddingTable)
         table.finish()
         if isinstance(table, ShardedAnchorEmbedding):
-            setattr(network, name, table.whole())
+            gathered = table.whole_on_first() if only_first else table.whole()
+            if gathered is not None:
+                setattr(network, name, gathered)
     return history
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import derive_seed, numpy_generator
@@ -20,7 +19,7 @@ from gossamer.models.embeddings.anchor import AnchorEmbedding
 from gossamer.models.embeddings.explain import item_clusters
 from gossamer.models.embeddings.ratings.als_step import AnchorSweep, whole_data
 from gossamer.models.embeddings.ratings.fitted_ratings import FittedRatings, ratings_of
-from gossamer.models.embeddings.ratings.rating_model import RatingModel
+from gossamer.models.embeddings.ratings.rating_model import RatingModel, num_blocks
 from gossamer.models.embeddings.ratings.rating_training import train_ratings
 from gossamer.models.embeddings.sharded import ShardedAnchorEmbedding
 from gossamer.models.embeddings.table import EmbeddingTable
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 SOLVERS = ("als", "proximal")
 ALS_SLOTS = 16
+GATHERS = ("all", "first")  # which processes hold the whole table when a divided one is trained
 
 
 class AnchorRecommender(FittedRatings):
@@ -103,6 +103,11 @@ class AnchorRecommender(FittedRatings):
         self.batch_size = batch_size
         self.random_state = random_state
 
+    @property
+    def learns_from_shares(self) -> bool:
+        """Whether ratings that processes have divided among them will do."""
+        return self.solver == "proximal"
+
     def fit(
         self,
         data: Interactions | Share[Interactions],
@@ -118,6 +123,7 @@ class AnchorRecommender(FittedRatings):
         from gossamer.training.sharing import rows_of
 
         self._check_arguments()
+        self.holds_model_ = True
         held, sharing = rows_of(data)
         watched, watching = rows_of(validation)
         ratings = ratings_of(held)
@@ -189,9 +195,6 @@ class AnchorRecommender(FittedRatings):
         watching: Sharing,
     ) -> History:
         tables = [self._make_table(side, ratings, seed, sharing) for side in (0, 1)]
-        if watching.is_divided and any(isinstance(table, ShardedAnchorEmbedding) for table in tables):
-            # All processes must make the same lookups in a divided table.
-            raise ValueError("validation must be None or whole where tables are divided, got a Share")
         mean = float(sharing.mean_array(ratings.data.mean(dtype=np.float64, keepdims=True), ratings.nnz)[0])
         network = MatrixFactorisation(tables[0], tables[1], mean=mean, biases=self.biases)
         self.model_ = RatingModel.from_network(network)
@@ -201,9 +204,10 @@ class AnchorRecommender(FittedRatings):
             network.eval()
             self.model_ = RatingModel.from_network(network)
             num_targets = validation.target.nnz
-            return watching.mean(
-                self.evaluate(validation) if num_targets or not watching.is_divided else None, num_targets
-            )
+            self.model_.least_blocks = int(watching.max(np.array([num_blocks(num_targets)]))[0])
+            if num_targets == 0:  # others may look vectors up, and need this process for it
+                self.model_.rate(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+            return watching.measure(self.evaluate, validation, num_targets)
 
         history = train_ratings(
             network,
@@ -222,12 +226,24 @@ class AnchorRecommender(FittedRatings):
             patience=self.patience,
             checkpoint=checkpoint,
             log=log,
+            only_first=self._gathers_on_first(),
         )
+        if isinstance(network.users, ShardedAnchorEmbedding):  # gathered on process 0 alone, which this is not
+            self.holds_model_ = False
+            del self.model_
+            return history
         self.model_ = RatingModel.from_network(network)
         if find_table(self.method).is_post_hoc:
             self.model_.users = self._compress(self.model_.users, ratings.shape, seed)
             self.model_.items = self._compress(self.model_.items, ratings.shape, seed)
         return history
+
+    def _gathers_on_first(self) -> bool:
+        """Say whether the table that processes have divided is put together on process 0 alone."""
+        gather = (self.table_options or {}).get("gather", GATHERS[0])
+        if check_choice("gather", gather, GATHERS) != GATHERS[0] and not (self.table_options or {}).get("sharded"):
+            raise ValueError(f"gather must be left out where sharded is not true, got {gather!r}")
+        return bool(gather != GATHERS[0])
 
     def _make_table(self, side: int, ratings: sparse.csr_array, seed: int, sharing: Sharing) -> EmbeddingTable:
         """Return a new table of users (side 0) or items (1); post-hoc methods train a dense one."""
@@ -238,6 +254,7 @@ class AnchorRecommender(FittedRatings):
             anchors = (self.user_anchors, self.item_anchors)[side]
             options |= {"num_anchors": min(anchors, ratings.shape[side]), "num_slots": self.num_slots}
             options |= self.table_options or {}
+            options.pop("gather", None)
             if check_bool("sharded", options.pop("sharded", False)):
                 from gossamer.training.devices import make_fabric
 
@@ -293,7 +310,7 @@ class AnchorRecommender(FittedRatings):
 
     def explain(self, n: int = 10) -> dict[str, Any]:
         """Return the items rated highest and lowest on average, and for anchors the items that use each most."""
-        check_is_fitted(self, "model_")
+        self._check_model()
         check_int("n", n, at_least=1)
         score = self.model_.item_scores()
         order = np.argsort(score, kind="stable")

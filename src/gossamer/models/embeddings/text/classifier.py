@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,9 +15,9 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_int
 from gossamer.core.search_space import Integer, Real, SearchSpace
-from gossamer.data.batching import Batches
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.text.text_model import TextModel, check_sentences
@@ -29,6 +29,9 @@ from gossamer.models.embeddings.text.text_training import (
 )
 from gossamer.networks.text_cnn import TextCNN
 from gossamer.persistence import JSON, check_names
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 TEXTS_AT_ONCE = 512
 
@@ -100,32 +103,51 @@ class AnchorTextClassifier(TextModel):
         self.patience = patience
         self.random_state = random_state
 
+    @property
+    def learns_from_shares(self) -> bool:
+        """Whether texts that processes have divided among them will do."""
+        try:
+            self._check_arguments().check_divided()
+        except ValueError:
+            return False
+        return True
+
     def fit(
         self,
-        data: Sentences,
-        validation: Sentences | None = None,
+        data: Sentences | Share[Sentences],
+        validation: Sentences | Share[Sentences] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Train on texts with labels; a run that finds its `checkpoint` goes on from there."""
+        """Train on texts with labels; a run that finds its `checkpoint` goes on from there.
+
+        Shares have the same words and classes on every process.
+        """
         from gossamer.training.devices import process_count
+        from gossamer.training.sharing import rows_of
 
         table_settings = self._check_arguments()
-        labels, self.label_names_ = _labels_of(data)
-        data = _over_used_words(data)
-        self.words_ = data.vocabulary
+        held, sharing = rows_of(data)
+        labels, self.label_names_ = _labels_of(held)
+        if sharing.is_divided:
+            table_settings.check_divided()
+            sharing.check_same("words", held.vocabulary)
+            sharing.check_same("classes", Vocabulary(self.label_names_))
+        texts = _over_used_words(held, sharing)
+        self.words_ = texts.vocabulary
         with seeded_modules(self.random_state, "network"):
-            self.network_ = self._make_network(table_settings.build(data))
-        batches = Batches(
-            lambda rows: (pad_texts(data, rows, self.max_length), labels[torch.from_numpy(rows)]),
-            len(data),
+            self.network_ = self._make_network(table_settings.build(texts, sharing))
+        batches = sharing.batches(
+            lambda rows: (pad_texts(texts, rows, self.max_length), labels[torch.from_numpy(rows)]),
+            len(texts),
             self.batch_size,
-            random_state=self.random_state,
+            self.random_state,
         )
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
+        num_updates = self.epochs * batches.count(process_count())
+        pruning = table_settings.pruning(table_of(self.network_), texts, num_updates, sharing)
         self._train(
-            _Classification(self.network_, pruning, len(data)),
+            _Classification(self.network_, pruning, sharing.num_rows(texts)),
             lambda module, batch, _: module(*batch),
             batches,
             validation,
@@ -134,7 +156,7 @@ class AnchorTextClassifier(TextModel):
             checkpoint=checkpoint,
             log=log,
         )
-        self.network_.embedding = table_settings.convert(table_of(self.network_), data)
+        self.network_.embedding = table_settings.convert(table_of(self.network_), texts, sharing)
         self.network_.eval()
         return self
 
@@ -212,9 +234,9 @@ class _Classification(nn.Module):
         return loss + table_of(self.network).penalty() / self.num_examples
 
 
-def _over_used_words(data: Sentences) -> Sentences:
+def _over_used_words(data: Sentences, sharing: Sharing) -> Sentences:
     """Leave words that no text has out of the vocabulary: an `<unk>` never met would be noise in every new text."""
-    used = np.flatnonzero(np.bincount(data.tokens, minlength=len(data.vocabulary)))
+    used = np.flatnonzero(sharing.sum(np.bincount(data.tokens, minlength=len(data.vocabulary))))
     return over_words(data, data.vocabulary.take(used)) if len(used) else data
 
 

@@ -17,6 +17,7 @@ from gossamer.core.checks import check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.batching import Batches
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.embeddings.table import EmbeddingTable
 from gossamer.models.embeddings.text.text_pruning import Pruning
@@ -76,7 +77,7 @@ class TextModel(Persistent, BaseEstimator, ABC):
         objective: nn.Module,
         loss: Loss,
         batches: Batches[Any],
-        validation: Sentences | None,
+        validation: Sentences | Share[Sentences] | None,
         pruning: Pruning | None,
         monitor: tuple[str, str],
         checkpoint: Path | None,
@@ -85,6 +86,7 @@ class TextModel(Persistent, BaseEstimator, ABC):
         """Train `objective`, which holds `network_`; with `patience`, go back to the best epoch by (measure, mode)."""
         from gossamer.training.devices import process_count
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
 
         step = gradient_step(
             objective,
@@ -95,13 +97,13 @@ class TextModel(Persistent, BaseEstimator, ABC):
             pruning=pruning,
             random_state=self.random_state,
         )
-        watched = validation if self.patience is not None else None
+        watched, watching = rows_of(validation if self.patience is not None else None)
         measure, mode = ("loss", "min") if watched is None else monitor
         history = train(
             step,
             batches,
             epochs=self.epochs,
-            validate=None if watched is None else lambda: self.evaluate(watched),
+            validate=None if watched is None else lambda: watching.measure(self.evaluate, watched, len(watched)),
             monitor=measure,
             mode=mode,
             patience=None if watched is None else self.patience,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
@@ -28,6 +28,9 @@ from gossamer.models.embeddings.sparse_rows import fit_codes
 from gossamer.models.embeddings.table import EmbeddingTable, budget_of
 from gossamer.models.embeddings.tables import find_table, make_table, takes_counts
 from gossamer.models.embeddings.text.text_pruning import Pruning
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 ANCHOR_INITS = (*STRATEGIES, "codes", "frequency-codes")
 FEATURES = ("cooccurrence", "glove")
@@ -92,17 +95,35 @@ class WordTable:
         """Whether a dense table is trained, and converted afterwards."""
         return find_table(self.method).is_post_hoc
 
-    def build(self, data: Sentences) -> EmbeddingTable:
-        """Return the table that is trained on `data`, with a row for each of its words."""
+    def check_divided(self) -> None:
+        """Refuse what needs to see all texts at once; words are counted by every process in its own."""
+        needs_texts = self.anchor_init == "tfidf" or (self._needs_features and self.features != "glove")
+        if self.method == "ant" and needs_texts:
+            raise ValueError(
+                "anchor_init must be 'random' or 'frequency', or with features='glove' any but 'tfidf', where "
+                f"processes divide texts, got {self.anchor_init!r}"
+            )
+        if self.relations in ("cooccurrence", "both"):
+            raise ValueError(f"relations must be none or wordnet where processes divide texts, got {self.relations!r}")
+        if self.method == "tfidf":
+            raise ValueError("method must not be 'tfidf' where processes divide texts, got 'tfidf'")
+
+    @property
+    def _needs_features(self) -> bool:
+        return self.anchor_init in ("clustering", "frequency-clustering", "coreset", "frequency-codes", "codes")
+
+    def build(self, data: Sentences, sharing: Sharing | None = None) -> EmbeddingTable:
+        """Return the table that is trained on `data`, or a share of them, with a row for each of its words."""
         size = {} if self.table_ratio is None else {"ratio": self.table_ratio}
         if self.is_post_hoc:
             return make_table("dense", len(data.vocabulary), self.embedding_dim, random_state=self._seed("table"))
         if self.method == "ant":
-            return self._build_anchors(data)
+            return self._build_anchors(data, sharing)
         options = {**size, **self.options, "random_state": self._seed("table")}
-        return make_table(self.method, len(data.vocabulary), self.embedding_dim, counts=self._counts(data), **options)
+        counts = self._counts(data, sharing)
+        return make_table(self.method, len(data.vocabulary), self.embedding_dim, counts=counts, **options)
 
-    def convert(self, trained: EmbeddingTable, data: Sentences) -> EmbeddingTable:
+    def convert(self, trained: EmbeddingTable, data: Sentences, sharing: Sharing | None = None) -> EmbeddingTable:
         """Return the table to store: a post-hoc method's version of a dense one, or the trained one, finished."""
         if not self.is_post_hoc:
             trained.finish()
@@ -111,10 +132,12 @@ class WordTable:
         options: dict[str, Any] = {} if self.table_ratio is None else {"ratio": self.table_ratio}
         options |= self.options
         if takes_counts(kind):
-            options["counts"] = self._counts(data)
+            options["counts"] = self._counts(data, sharing)
         return kind.from_pretrained(trained.weight, **options)
 
-    def pruning(self, table: EmbeddingTable, data: Sentences, num_updates: int) -> Pruning | None:
+    def pruning(
+        self, table: EmbeddingTable, data: Sentences, num_updates: int, sharing: Sharing | None = None
+    ) -> Pruning | None:
         """Return what brings T down to `ratio` in `num_updates`, where it is not as small by its shape."""
         if self.method != "ant" or self.table_ratio is None or not isinstance(table, AnchorEmbedding):
             return None
@@ -123,9 +146,9 @@ class WordTable:
             raise ValueError(f"ratio must leave room for more than {table.num_anchors} anchors, got {self.ratio:g}")
         if table.values.numel() <= num_entries:
             return None
-        return Pruning(table, self._counts(data), num_entries=num_entries, num_updates=num_updates)
+        return Pruning(table, self._counts(data, sharing), num_entries=num_entries, num_updates=num_updates)
 
-    def _build_anchors(self, data: Sentences) -> AnchorEmbedding:
+    def _build_anchors(self, data: Sentences, sharing: Sharing | None) -> AnchorEmbedding:
         ratio = self.table_ratio if self.num_anchors is None else None
         table = AnchorEmbedding(
             len(data.vocabulary),
@@ -139,22 +162,21 @@ class WordTable:
         if self.anchor_init == "codes":
             table, words = self._coded(table, data)
         else:
-            words = self._initialised(table, data)
+            words = self._initialised(table, data, sharing)
         if self.anchor_init != "frequency-codes":
             _balance(table)
         if self.relations != "none":
             table.set_exempt(free_entries(self._relations(data), words))
         return table
 
-    def _initialised(self, table: AnchorEmbedding, data: Sentences) -> np.ndarray:
+    def _initialised(self, table: AnchorEmbedding, data: Sentences, sharing: Sharing | None) -> np.ndarray:
         """Start a table by a strategy of section 3.1 and return the word each anchor stands for."""
-        counts = tf_idf_scores(word_counts(data)) if self.anchor_init == "tfidf" else self._counts(data)
-        needs_features = self.anchor_init in ("clustering", "frequency-clustering", "coreset", "frequency-codes")
+        counts = tf_idf_scores(word_counts(data)) if self.anchor_init == "tfidf" else self._counts(data, sharing)
         words = initialise_anchors(
             table,
             "frequency" if self.anchor_init == "frequency-codes" else self.anchor_init,
             counts=counts,
-            features=self._features(data) if needs_features else None,
+            features=self._features(data) if self._needs_features else None,
             random_state=self._seed("anchors"),
         )
         # A random basis stands for no words; relations need some, and take the most frequent ones.
@@ -192,10 +214,11 @@ class WordTable:
             graphs.append(Relations.from_wordnet(data.vocabulary))
         return graphs[0] if len(graphs) == 1 else graphs[0] | graphs[1]
 
-    def _counts(self, data: Sentences) -> np.ndarray:
+    def _counts(self, data: Sentences, sharing: Sharing | None) -> np.ndarray:
         if self.method == "tfidf":
             return tf_idf_scores(word_counts(data))
-        return np.bincount(data.tokens, minlength=len(data.vocabulary))
+        counts = np.bincount(data.tokens, minlength=len(data.vocabulary))
+        return counts if sharing is None else sharing.sum(counts)
 
     def _seed(self, purpose: str) -> RandomState:
         state = self.random_state
