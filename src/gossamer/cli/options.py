@@ -15,8 +15,7 @@ Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossam
 Split = Annotated[
     str | None,
     typer.Option(
-        help="users, user-ids, random, pair-ids, items, user-time, global-time; rows, contents, given; none. "
-        "By default what suits."
+        help="users, user-ids, random, pair-ids, items, user-time, global-time; rows, contents, given; none."
     ),
 ]
 Columns = Annotated[
