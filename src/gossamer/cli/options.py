@@ -14,9 +14,7 @@ COLUMN_ROLES = (*TABLE_ROLES, "sequence", "category", "state")
 Data = Annotated[str, typer.Option("--data", "-d", help="A data set (see `gossamer data list`) or a file.")]
 Split = Annotated[
     str | None,
-    typer.Option(
-        help="users, user-ids, random, pair-ids, items, user-time, global-time; rows, contents, given; none."
-    ),
+    typer.Option(help="users, user-ids, random, pair-ids, items, user-time, global-time; rows, contents, given; none."),
 ]
 Columns = Annotated[
     list[str] | None,
