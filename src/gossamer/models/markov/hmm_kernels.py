@@ -13,7 +13,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-# Sums may be reordered and fused; infinities, NaN and zeros keep their meaning.
+# Sums may be reordered and fused; infinities, NaN and zeros keep their meaning. No loop that sums also writes to an
+# array: the compiler would then keep two versions of it and ask at run time whether the arrays may overlap, with bounds
+# so wide that neighbours in memory may seem to. Which sum is taken, and so its last bit, would depend on the heap.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 SMALLEST_TRUSTED = 1e-250  # below it, a forward value is close enough to underflow to ask the backward pass
 
@@ -71,6 +73,7 @@ def _forward_of_one(
         whole = initial[0] * 0
         for state in range(num_states):
             row[state] *= emission[state]
+        for state in range(num_states):
             whole += row[state]
         scale = whole.real
         if not scale > 0.0:
@@ -150,10 +153,12 @@ def _backward_of_one(
             arrived = message[0] * 0
             for target in range(num_states):
                 arrived += transition[source, target] * message[target]
+            for target in range(num_states):
                 pairs[source, target] += before * message[target]
             backward[source] = arrived
     total = weight * 0
     for state in range(num_states):
         states[0, state] = initial[state] * emissions[0, state] * backward[state]
+    for state in range(num_states):
         total += states[0, state]
     return total / weight

@@ -221,6 +221,7 @@ def _backward_of_one(
             finished = factor[state] * 0
             for age in range(last - step):
                 finished += duration[state, age] * segments[state, step + age]
+            for age in range(last - step):  # by itself: see `FAST`
                 duration_counts[state, age] += begun * segments[state, step + age]
             after_begin[state] = finished * factor[state]
             if is_censored and length - step <= longest:
@@ -235,6 +236,7 @@ def _backward_of_one(
             arrived = factor[0] * 0
             for target in range(num_states):
                 arrived += transition[source, target] * after_begin[target]
+            for target in range(num_states):
                 transition_counts[source, target] += ends[step - 1, source] * after_begin[target]
             after_end[source] = arrived
             ends[step - 1, source] *= arrived
