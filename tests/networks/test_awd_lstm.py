@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -49,6 +51,17 @@ def test_weight_dropout_changes_only_recurrent_weights_for_one_pass():
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
     network.eval()
     assert torch.equal(network.hidden(tokens)[0], network.hidden(tokens)[0])
+
+
+def test_a_trained_network_can_be_copied():
+    network = AWDLSTM(nn.Embedding(7, 4), hidden_dim=6, num_layers=2)
+    tokens = torch.randint(7, (2, 5))
+    network.hidden(tokens)
+    penalty = network.activation_penalty()
+    assert penalty.requires_grad
+    again = copy.deepcopy(network.eval())
+    assert torch.equal(again(tokens)[0], network(tokens)[0])
+    assert torch.equal(network.activation_penalty(), penalty)
 
 
 def test_bad_arguments_are_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -85,6 +86,12 @@ class AWDLSTM(nn.Module):
     def activation_penalty(self) -> Float[Tensor, ""]:
         """Return the AR and TAR terms of the last pass in training, to be added to its loss."""
         return self._penalty
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch dropout on or off; without it the last pass keeps no graph, which torch would refuse to copy."""
+        if not mode:
+            self._penalty = self._penalty.detach()
+        return super().train(mode)
 
     def _run(self, layer: nn.Module, vectors: Tensor, state: State | None) -> tuple[Tensor, State]:
         """Return a layer's outputs and its last state, with some of its recurrent weights dropped in training."""

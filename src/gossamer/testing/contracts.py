@@ -56,7 +56,7 @@ class Case:
         """Return a copy fitted on the case's data: fitted once, and copied so that no check sees what another did."""
         try:
             return deepcopy(self._fitted_once)
-        except RuntimeError:  # torch copies no module that keeps the graph of its last pass, as AWDLSTM does
+        except RuntimeError:  # torch copies no module that keeps the graph of its last pass
             return self._fit()
 
     @cached_property
