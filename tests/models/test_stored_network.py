@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
-from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.low_rank import LowRankConvolution, LowRankEmbedding, LowRankLinear
 from gossamer.persistence.tensors import read_tensors, write_tensors
 
 
@@ -104,4 +104,23 @@ def test_split_layers_are_split_again():
         torch.testing.assert_close(again.state_dict()[name], value, rtol=0, atol=0)
     arrays = network_arrays(small) | {"network.inner.0.1.weight": np.zeros((6, 2), np.float32)}
     with pytest.raises(ValueError, match=r"array 'network.inner.0.1.weight' must have shape \(6, 1\), got \(6, 2\)"):
+        restore_network(whole(), arrays)
+
+
+@pytest.mark.parametrize("kernels", [((3, 1), (1, 5)), ((3, 5), (1, 1))], ids=["spatial", "channel"])
+def test_split_convolutions_are_split_again(kernels):
+    def whole():
+        return nn.Sequential(nn.Conv2d(4, 6, (3, 5), stride=2, padding=1), nn.ReLU(), nn.Conv2d(6, 2, 1))
+
+    small = whole()
+    scheme = "channel" if kernels[1] == (1, 1) else "spatial"
+    first, second = torch.randn(2, 4, *kernels[0]), torch.randn(6, 2, *kernels[1])
+    small[0] = LowRankConvolution(small[0], nn.Parameter(first), nn.Parameter(second), scheme=scheme)
+    again = whole()
+    restore_network(again, network_arrays(small))
+    assert isinstance(again[0], LowRankConvolution)
+    images = torch.randn(2, 4, 9, 9)
+    assert torch.equal(again(images), small(images))
+    arrays = network_arrays(small) | {"network.0.1.weight": np.zeros((6, 3, *kernels[1]), np.float32)}
+    with pytest.raises(ValueError, match=r"array 'network.0.1.weight' must have shape \(6, 2, 1, \d\), got \(6, 3"):
         restore_network(whole(), arrays)

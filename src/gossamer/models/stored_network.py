@@ -11,7 +11,7 @@ from torch import nn
 
 from gossamer.core.checks import check_int
 from gossamer.core.randomness import derive_seed, numpy_generator
-from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.low_rank import LowRankConvolution, LowRankEmbedding, LowRankLinear
 from gossamer.networks.unrolled import UnrolledLSTM
 from gossamer.persistence import check_array, is_mapped, own_array
 
@@ -82,18 +82,34 @@ def split_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     """Split those layers of a network that were split when its arrays were stored, as their names say."""
     _unroll_like(network, arrays)
     for name, module in list(network.named_modules()):
-        first = {nn.Linear: "0", nn.Embedding: "codes"}.get(type(module))
-        halves = arrays.get(f"{PREFIX}{name}.{first}.weight")
-        if first is None or halves is None or halves.ndim != 2:
-            continue
-        split: nn.Module
-        if isinstance(module, nn.Linear):
-            split = LowRankLinear(module.in_features, module.out_features, len(halves), bias=module.bias is not None)
-        else:
-            assert isinstance(module, nn.Embedding)
-            split = LowRankEmbedding(module.num_embeddings, module.embedding_dim, halves.shape[1], module.padding_idx)
-        parent, _, child = name.rpartition(".")
-        setattr(network.get_submodule(parent), child, split)
+        first = arrays.get(f"{PREFIX}{name}.{'codes' if isinstance(module, nn.Embedding) else '0'}.weight")
+        split = None if first is None else _split_layer(module, first)
+        if split is not None:
+            parent, _, child = name.rpartition(".")
+            setattr(network.get_submodule(parent), child, split)
+
+
+def _split_layer(module: nn.Module, first: np.ndarray) -> nn.Module | None:
+    """Return the two layers of which `first` is the first weight; None for what is not split, or not so."""
+    if type(module) is nn.Linear and first.ndim == 2:
+        return LowRankLinear(module.in_features, module.out_features, len(first), bias=module.bias is not None)
+    if type(module) is nn.Embedding and first.ndim == 2:
+        return LowRankEmbedding(module.num_embeddings, module.embedding_dim, first.shape[1], module.padding_idx)
+    if type(module) is nn.Conv2d and first.ndim == 4:
+        return _split_convolution(module, first)
+    return None
+
+
+def _split_convolution(module: nn.Conv2d, first: np.ndarray) -> nn.Module:
+    height, width = module.kernel_size
+    # Where both schemes have kernels of one shape, they are the same function.
+    scheme = "channel" if first.shape[2:] == (height, width) else "spatial"
+    kernels = [(height, width), (1, 1)] if scheme == "channel" else [(height, 1), (1, width)]
+    channels = (len(first), module.in_channels // module.groups), (module.out_channels, len(first) // module.groups)
+    before, after = (
+        nn.Parameter(torch.zeros(*sides, *kernel)) for sides, kernel in zip(channels, kernels, strict=True)
+    )
+    return LowRankConvolution(module, before, after, scheme=scheme)
 
 
 def _unroll_like(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:

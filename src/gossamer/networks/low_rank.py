@@ -1,10 +1,12 @@
-"""Layers of low rank: a linear layer as two, a table as short vectors and a layer that widens them.
+"""Layers of low rank: a linear layer or a convolution as two, a table as short vectors and a layer that widens them.
 
 They live here because networks of every family may hold them, and be stored with them. Shapes of `forward` are in
 words: TorchScript does not read jaxtyping's.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -35,6 +37,45 @@ class LowRankLinear(nn.Sequential):
     def bias(self) -> Float[Tensor, " out"] | None:
         """The bias of the second layer."""
         return self[1].bias  # type: ignore[return-value]
+
+
+class LowRankConvolution(nn.Sequential):
+    """Two convolutions for one: k×1 then 1×k (`scheme` "spatial"), or k×k then 1×1 ("channel"), table 2.1 of COBLA.
+
+    Stride, padding, dilation, groups and bias are those of `whole`; the kernels are `first` and `second`.
+
+    >>> whole = nn.Conv2d(4, 6, 3, stride=2, padding=1)
+    >>> kernels = nn.Parameter(torch.zeros(2, 4, 3, 1)), nn.Parameter(torch.zeros(6, 2, 1, 3))
+    >>> images = torch.zeros(1, 4, 9, 9)
+    >>> LowRankConvolution(whole, *kernels, scheme="spatial")(images).shape == whole(images).shape
+    True
+    """
+
+    def __init__(self, whole: nn.Conv1d | nn.Conv2d, first: nn.Parameter, second: nn.Parameter, *, scheme: str) -> None:
+        axes, stride, padding, dilation = len(whole.kernel_size), whole.stride, whole.padding, whole.dilation
+        if scheme == "spatial":
+            place: list[Any] = [(stride[0], 1), _on_axis(padding, 0), (dilation[0], 1)]
+            then: list[Any] = [(1, stride[1]), _on_axis(padding, 1), (1, dilation[1])]
+        else:
+            place, then = [stride, padding, dilation], [(1,) * axes, (0,) * axes, (1,) * axes]
+        last = _convolution(whole, second, then, whole.padding_mode if scheme == "spatial" else "zeros")
+        last.bias = whole.bias
+        super().__init__(_convolution(whole, first, place, whole.padding_mode), last)
+
+
+def _convolution(whole: nn.Conv1d | nn.Conv2d, kernel: nn.Parameter, where: list[Any], padding_mode: str) -> Any:
+    kind: Any = type(whole) if type(whole) in (nn.Conv1d, nn.Conv2d) else nn.Conv2d
+    sizes = (kernel.shape[1] * whole.groups, kernel.shape[0], tuple(kernel.shape[2:]))
+    with torch.device("meta"):  # its kernel is given next: nothing is drawn, and nobody's generator moves
+        layer = kind(*sizes, *where, groups=whole.groups, bias=False, padding_mode=padding_mode)
+    layer.weight = kernel
+    return layer
+
+
+def _on_axis(padding: tuple[int, ...] | str, axis: int) -> tuple[int, ...] | str:
+    if isinstance(padding, str):
+        return padding
+    return tuple(side if place == axis else 0 for place, side in enumerate(padding))
 
 
 class LowRankEmbedding(nn.Module):

@@ -28,8 +28,13 @@ def build_layers(site: Site, factors: Factors) -> list[nn.Module]:
     """Return what stands for each module of a site, all with the same parameters."""
     if isinstance(site.first, Convolution):
         shape = tuple(site.weight.shape)
-        pair = tuple(map(_parameter, convolution_factors(factors.left, factors.right, shape, site.scheme), [site] * 2))
-        return [_convolutions(module, pair, site.scheme) for module in site.modules.values()]  # type: ignore[arg-type]
+        kernels = convolution_factors(factors.left, factors.right, shape, site.scheme)
+        before, after = (_parameter(kernel, site) for kernel in kernels)
+        return [
+            LowRankConvolution(module, before, after, scheme=site.scheme)
+            for module in site.modules.values()
+            if isinstance(module, Convolution)
+        ]
     left, right = factors.left[0], factors.right[0]
     if any(isinstance(module, nn.Embedding) for module in site.modules.values()):
         return _tables(site, left, right)
@@ -42,34 +47,6 @@ def build_layers(site: Site, factors: Factors) -> list[nn.Module]:
         layer[1].bias = module.bias
         made.append(layer)
     return made
-
-
-def _convolutions(module: nn.Conv1d | nn.Conv2d, pair: tuple[nn.Parameter, ...], scheme: str) -> LowRankConvolution:
-    kind = type(module) if type(module) in (nn.Conv1d, nn.Conv2d) else nn.Conv2d
-    first, second = pair
-    axes = len(module.kernel_size)
-    stride, padding, dilation = module.stride, module.padding, module.dilation
-    if scheme == "spatial":
-        place: list[Any] = [(stride[0], 1), _on_axis(padding, 0), (dilation[0], 1)]
-        then: list[Any] = [(1, stride[1]), _on_axis(padding, 1), (1, dilation[1])]
-    else:
-        place, then = [stride, padding, dilation], [(1,) * axes, (0,) * axes, (1,) * axes]
-
-    def layer(weight: nn.Parameter, where: list[Any], mode: str) -> Any:
-        sizes = (weight.shape[1] * module.groups, weight.shape[0], tuple(weight.shape[2:]))
-        made = _empty(kind, *sizes, *where, groups=module.groups, bias=False, padding_mode=mode)
-        made.weight = weight
-        return made
-
-    second_layer = layer(second, then, module.padding_mode if scheme == "spatial" else "zeros")
-    second_layer.bias = module.bias
-    return LowRankConvolution(layer(first, place, module.padding_mode), second_layer)
-
-
-def _on_axis(padding: tuple[int, ...] | str, axis: int) -> tuple[int, ...] | str:
-    if isinstance(padding, str):
-        return padding
-    return tuple(side if place == axis else 0 for place, side in enumerate(padding))
 
 
 def _tables(site: Site, left: Tensor, right: Tensor) -> list[nn.Module]:

@@ -66,6 +66,12 @@ class Budget:
         return found
 
 
+def check_budget(budget: object) -> None:
+    """Refuse what is no budget."""
+    if not isinstance(budget, Budget):
+        raise ValueError(f"budget must be a Budget, such as Budget(macs=0.5), got {budget!r}")
+
+
 def check_met(after: dict[str, float], limits: dict[str, float]) -> None:
     """Say so where a network that was built costs more than was promised of it."""
     for name in ("macs", "params", "bytes"):

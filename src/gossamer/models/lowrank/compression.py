@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import PackedSequence
 from gossamer.core.checks import check_bool, check_choice, check_int
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_, unroll_
 from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
-from gossamer.models.lowrank.budget import Budget, check_met, per_example
+from gossamer.models.lowrank.budget import Budget, check_budget, check_met, per_example
 from gossamer.models.lowrank.counting import (
     batch_norms,
     count_costs,
@@ -188,8 +188,7 @@ def check_arguments(
     """Check what `compress` and `prune` are both given."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be an nn.Module, got {type(model).__name__}")
-    if not isinstance(budget, Budget):
-        raise ValueError(f"budget must be a Budget, such as Budget(macs=0.5), got {budget!r}")
+    check_budget(budget)
     check_choice("allocator", allocator, ALLOCATORS)
     check_bool("fitted", fitted)
     check_bool("recalibrate", recalibrate)

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.low_rank import LowRankConvolution, LowRankEmbedding, LowRankLinear
 
 __all__ = ["LowRankConvolution", "LowRankEmbedding", "LowRankLinear", "TiedOutput"]
-
-
-class LowRankConvolution(nn.Sequential):
-    """Two convolutions for one: k×1 then 1×k (spatial), or k×k then 1×1 (channel), table 2.1."""
-
-    def __init__(self, first: nn.Module, second: nn.Module) -> None:
-        super().__init__(first, second)
 
 
 class TiedOutput(nn.Module):
