@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch.nn import functional
 
-from gossamer.models.discrete.label_network import LabelNetwork, MemberMLP
+from gossamer.models.discrete.label_network import (
+    LabelNetwork,
+    MemberLinear,
+    MemberMLP,
+    SeparateLinear,
+    put_together_,
+    take_apart_,
+)
+from gossamer.networks.low_rank import LowRankLinear
 
 
 def test_a_member_is_a_plain_network() -> None:
@@ -36,3 +46,27 @@ def test_dropout_is_for_training_only_and_differs_between_members() -> None:
     inputs = torch.randn(4, 50)
     assert not torch.equal(*network.train()(inputs))
     assert torch.equal(*network.eval()(inputs))
+
+
+def test_members_apart_compute_the_same_and_come_together_again() -> None:
+    whole = LabelNetwork(3, 4, 2, hidden_dims=(5,), decode=True).eval()
+    network, inputs, codes = copy.deepcopy(whole), torch.randn(6, 4), torch.randn(3, 6, 2)
+    state = torch.random.get_rng_state()
+    take_apart_(network)
+    assert not any(isinstance(module, MemberLinear) for module in network.modules())
+    torch.testing.assert_close(network(inputs), whole(inputs))
+    torch.testing.assert_close(network.decoder(codes), whole.decoder(codes))
+    put_together_(network)
+    assert torch.equal(torch.random.get_rng_state(), state), "nothing is drawn"
+    assert not network.encoder.layers[0].training
+    for name, value in whole.state_dict().items():
+        torch.testing.assert_close(network.state_dict()[name], value, rtol=0, atol=0)
+
+
+def test_a_layer_with_a_split_member_stays_apart() -> None:
+    network = LabelNetwork(2, 4, 2, hidden_dims=(5,))
+    take_apart_(network)
+    network.encoder.layers[0].members[1] = LowRankLinear(4, 5, 2, bias=True)
+    put_together_(network)
+    assert [type(layer) for layer in network.encoder.layers] == [SeparateLinear, MemberLinear]
+    assert network(torch.randn(7, 4)).shape == (2, 7, 3)

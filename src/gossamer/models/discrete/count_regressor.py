@@ -203,11 +203,14 @@ class SparseCountRegressor(RegressorMixin, Persistent, BaseEstimator):
     @torch.no_grad()
     def _encoded(self, data: Any) -> list[Tensor]:
         check_is_fitted(self, "max_active_")
-        inputs = read_inputs(self, _flat(data), reset=False)
+        inputs = self._rows(data)
         size = max(1, batch_rows(32 * inputs.shape[1]))
         self.network_.eval()
         starts = range(0, len(inputs), size)
         return [self.network_(self._scaled(inputs[start : start + size])) for start in starts]
+
+    def _rows(self, data: Any) -> Float[np.ndarray, "N D"]:
+        return read_inputs(self, _flat(data), reset=False)
 
     def _scaled(self, inputs: Float[np.ndarray, "N D"]) -> Tensor:
         """Return rows as the network takes them."""

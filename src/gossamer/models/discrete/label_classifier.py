@@ -10,15 +10,16 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
+from torch import Tensor
 
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.share import Share
-from gossamer.models.discrete.label_data import Scaler
+from gossamer.models.discrete.label_data import Scaler, read_inputs
 from gossamer.models.discrete.label_functional import LIKELIHOODS, RELAXED
 from gossamer.models.discrete.label_model import LabelModel, check_threshold
-from gossamer.models.discrete.label_network import LabelNetwork, MemberLinear
+from gossamer.models.discrete.label_network import LabelNetwork, MemberLinear, take_apart_
 from gossamer.models.discrete.label_thresholds import choose_thresholds
 from gossamer.models.discrete.label_training import (
     LabelObjective,
@@ -28,7 +29,7 @@ from gossamer.models.discrete.label_training import (
     train_members,
 )
 from gossamer.models.discrete.shared import SharedLatent
-from gossamer.models.stored_network import check_widths, network_arrays, restore_network, seeded_weights
+from gossamer.models.stored_network import PREFIX, check_widths, network_arrays, restore_network, seeded_weights
 from gossamer.persistence import JSON
 
 if TYPE_CHECKING:
@@ -274,6 +275,11 @@ class SparseLabelClassifier(LabelModel):
         each = member_probs(self.network_, objective, torch.from_numpy(chosen._squashed(inputs)))
         return each.mean(dim=0).numpy().astype(np.float64)
 
+    def _network_inputs(self, data: Any) -> Float[Tensor, "N D"]:
+        """Return rows as the network takes them."""
+        scaled = self.scaler_(read_inputs(self, data, reset=False))
+        return torch.from_numpy(self._with(self.settings_)._squashed(scaled))
+
     def _squashed(self, inputs: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
         squashed: np.ndarray = np.ascontiguousarray(np.arcsinh(inputs) if self.squash else inputs)
         return squashed
@@ -336,6 +342,8 @@ class SparseLabelClassifier(LabelModel):
         chosen = self._with(self.settings_)
         chosen._check_arguments()
         self.network_ = chosen._make_network(num_members, self.n_features_in_, len(self.labels_))
+        apart = {name.partition(".members.")[0].removeprefix(PREFIX) for name in arrays if ".members." in name}
+        take_apart_(self.network_, apart)  # where members were split after training
         restore_network(self.network_, arrays)
         self.trials_, self.history_ = metadata["trials"], metadata["history"]
 

@@ -16,6 +16,7 @@ from gossamer.models.discrete.label_functional import MAX_RATE, RELAXED
 from gossamer.models.discrete.label_knn import MLkNN
 from gossamer.models.discrete.label_linear import LinearLabelClassifier
 from gossamer.models.discrete.label_model import LabelModel
+from gossamer.models.discrete.label_network import SeparateLinear
 from gossamer.models.discrete.observations import BinaryObservation, RealObservation
 from gossamer.models.discrete.rows import THRESHOLD
 from gossamer.models.discrete.shared import SharedLatent
@@ -39,8 +40,11 @@ def draw_graph(model: Any) -> Graph:
     graph = Graph("predict and predict_counts: expected and whole counts of every class")
     inputs = _scaled(graph.input("features", np.float32, "batch", model.n_features_in_), model.scaler_)
     network: Any = model.network_
-    encoded = _places(graph, network, inputs) if isinstance(network, ConvEncoder) else _dense(graph, network, inputs)
     num_classes = len(model.classes_names_)
+    if isinstance(network, ConvEncoder):
+        encoded = _places(graph, network, inputs, num_classes)
+    else:
+        encoded = _dense(graph, network, inputs)
     expected = encoded.part(num_classes, num_classes + 1).apply("Sigmoid") * np.float32(model.max_active_)
     expected = expected * encoded.part(0, num_classes).apply("Softmax", axis=1)
     graph.output("expected", expected, np.float32, "batch", num_classes)
@@ -134,12 +138,12 @@ def _member_probs(graph: Graph, model: SparseLabelClassifier, inputs: Value) -> 
     chosen = model._with(model.settings_)
     if chosen.squash:
         inputs = inputs.apply("Asinh")
+    layers: list[Any] = list(model.network_.encoder.layers)
     hidden = inputs.add_axis(0)
-    *layers, last = model.network_.encoder.layers
-    for layer in layers:
-        hidden = (hidden @ layer.weight + layer.bias).apply("Relu")
-    encoded = hidden @ last.weight + last.bias
-    width, num_labels, limit = last.weight.shape[2], len(model.labels_), np.float32(model.max_active_)
+    for layer in layers[:-1]:
+        hidden = _member_layer(graph, layer, hidden, is_first=layer is layers[0]).apply("Relu")
+    encoded = _member_layer(graph, layers[-1], hidden, is_first=len(layers) == 1)
+    width, num_labels, limit = layers[-1].out_dim, len(model.labels_), np.float32(model.max_active_)
     temperature = np.float32(model.temperature_ if chosen.likelihood == RELAXED else 1.0)
     features = (encoded.part(0, width - 1) / temperature).apply("Softmax", axis=2).part(0, num_labels)
     rates = features * (encoded.part(width - 1, width) / temperature).apply("Sigmoid")
@@ -148,6 +152,18 @@ def _member_probs(graph: Graph, model: SparseLabelClassifier, inputs: Value) -> 
     else:  # 1 - (1 - a)^L
         probs = 1.0 - graph.op("Pow", 1.0 - rates.at_most(np.float32(MAX_RATE)), limit)
     return graph.op("ReduceMean", probs, np.array([0]), keepdims=0)
+
+
+def _member_layer(graph: Graph, layer: Any, inputs: Value, *, is_first: bool) -> Value:
+    """Return every member's own affine map; the first one's inputs are the same for all."""
+    if not isinstance(layer, SeparateLinear):
+        together: Value = inputs @ layer.weight + layer.bias
+        return together
+    outputs = []
+    for number, member in enumerate(layer.members):
+        place = 0 if is_first else number
+        outputs.append(graph.linear(member, inputs.part(place, place + 1, axis=0)))
+    return graph.join(*outputs, axis=0)
 
 
 def _linear_probs(graph: Graph, model: LinearLabelClassifier, inputs: Value) -> Value:
@@ -178,13 +194,12 @@ def _dense(graph: Graph, network: Any, inputs: Value) -> Value:
     return graph.linear(last, inputs)
 
 
-def _places(graph: Graph, network: ConvEncoder, inputs: Value) -> Value:
+def _places(graph: Graph, network: ConvEncoder, inputs: Value, num_classes: int) -> Value:
     """Return `ConvEncoder.forward`: evidence of each class, added up over an image."""
     hidden = inputs.reshape(-1, 1, *network.image_shape)
     for layer, norm in zip(network.layers, network.norms, strict=True):
         assert isinstance(norm, nn.GroupNorm)
         hidden = group_norm(graph, norm, run_module(graph, layer, hidden)).apply("Relu")
     total = run_module(graph, network.maps, hidden).apply("Softplus").sum(2, 3) + np.float32(TINY)
-    num_classes = int(network.maps.out_channels) - 1
     classes, nothing = total.part(0, num_classes), total.part(num_classes, num_classes + 1)
     return graph.join(classes.apply("Log"), classes.sum(1, keep=True).apply("Log") - nothing.apply("Log"))
