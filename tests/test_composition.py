@@ -10,11 +10,13 @@ import torch
 from torch import nn
 
 import gossamer
+from gossamer.data.arrays import LabelledArrays
 from gossamer.data.interactions import Interactions
+from gossamer.data.parts import Parts
 from gossamer.data.sequences import Sequences
 from gossamer.models.community import CommunityRecommender
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
-from gossamer.models.discrete import GumbelVAE, SparseCountRegressor, SparseDiscreteVAE
+from gossamer.models.discrete import GumbelVAE, SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
 from gossamer.models.embeddings import AnchorEmbedding, AnchorLanguageModel, AnchorTextClassifier, make_optimiser
 from gossamer.models.embeddings.text.text_training import pad_texts
 from gossamer.models.lowrank import Budget
@@ -26,6 +28,7 @@ from gossamer.runner.embeddings import embed_users
 from gossamer.testing.export_parity import assert_parity
 from gossamer.testing.right_answers import burning_candles as candles
 from gossamer.testing.right_answers import (
+    lit_lamps,
     two_blocks,
     two_patterns,
     two_phases,
@@ -40,6 +43,7 @@ SENTENCES = {"latent_dim": 4, "embedding_dim": 8, "hidden_dim": 12, **SMALL}
 COMMUNITIES = {"embedding_dim": 8, "num_communities": 2, "item_edges": 3, **SMALL}
 TEXTS = {"ratio": None, "num_filters": 6, **SMALL}
 WORDS = {"ratio": None, "embedding_dim": 8, "hidden_dim": 10, "num_steps": 6, "epochs": 2, "batch_size": 4}
+LABELS = {"hidden_dims": [12, 12], "num_folds": 2, "num_repeats": 1, "max_active": 2, "temperature": 1.0, "epochs": 3}
 NEURAL = {"num_states": 2, "hidden_dim": 8, "num_starts": 1, "start_epochs": 3, "epochs": 1, "batch_size": 4}
 
 
@@ -112,6 +116,15 @@ def test_a_table_that_nothing_could_rebuild_is_not_saved(tmp_path):
     model.save(tmp_path / "model")
 
 
+def spots() -> Parts:
+    """Return images of faint noise with bright spots, their number as the count."""
+    generator = np.random.default_rng(0)
+    images = generator.random((40, 8, 8)) / 10
+    images[np.arange(40)[:, None], generator.integers(8, size=(40, 3)), generator.integers(8, size=(40, 3))] = 1.0
+    data = LabelledArrays(images, (images == 1.0).sum(axis=(1, 2))[:, None], target_names=("spot",))
+    return Parts(data[:24], data[24:32], data[32:])
+
+
 FITTED = {
     "CountVAE": lambda: (CountVAE(decoder_dims=[12], **COUNTS), two_themes()),
     "CountRecommender": lambda: (CountRecommender(decoder_dims=[12], **COUNTS), two_blocks()),
@@ -126,12 +139,23 @@ FITTED = {
     "dense text classifier": lambda: (AnchorTextClassifier(method="dense", embedding_dim=8, **TEXTS), two_topics()),
     "AnchorLanguageModel": lambda: (AnchorLanguageModel(num_anchors=4, **WORDS), two_topics()),
     "dense language model": lambda: (AnchorLanguageModel(method="dense", num_layers=2, **WORDS), two_topics()),
+    "AWD-LSTM": lambda: (AnchorLanguageModel(num_anchors=4, network="awd-lstm", **WORDS), two_topics()),
+    "dense AWD-LSTM": lambda: (AnchorLanguageModel(method="dense", network="awd-lstm", **WORDS), two_topics()),
     "SentenceProbe": lambda: (SentenceProbe(vae=SENTENCES, hidden_dims=[8], **SMALL), two_topics()),
     "simple classifier": lambda: (
         SentenceProbe(vae=SENTENCES, hidden_dims=[8], end_to_end=True, **SMALL),
         two_topics(),
     ),
     "SparseCountRegressor": lambda: (SparseCountRegressor(hidden_dims=[12, 12], channels=[2], **SMALL), candles()),
+    "counts in images": lambda: (
+        SparseCountRegressor(encoder="conv", hidden_dims=[], channels=[6, 6], **SMALL),
+        spots(),
+    ),
+    "SparseLabelClassifier": lambda: (SparseLabelClassifier(**LABELS), lit_lamps()),
+    "conditional label classifier": lambda: (
+        SparseLabelClassifier(variant="conditional", num_latent=4, **LABELS),
+        lit_lamps(),
+    ),
 }
 
 
@@ -146,6 +170,8 @@ def answer(model, data):
         return model.predict_probs(data)
     if isinstance(model, SparseCountRegressor):
         return model.predict(data)
+    if isinstance(model, SparseLabelClassifier):
+        return model.predict_proba(data)
     codes = model.transform(data)
     return codes if isinstance(codes, np.ndarray) else codes.toarray()
 

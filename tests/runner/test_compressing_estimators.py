@@ -5,18 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from torch import nn
 
 from gossamer.models.catalogue import available
 from gossamer.models.community import LightGCN
-from gossamer.models.counts import CDAE, CountVAE
-from gossamer.models.discrete import SparseDiscreteVAE
+from gossamer.models.counts import CDAE, CountVAE, Unigram
+from gossamer.models.discrete import SparseCountRegressor, SparseDiscreteVAE, SparseLabelClassifier
+from gossamer.models.discrete.label_network import MemberLinear, SeparateLinear
 from gossamer.models.discrete.rows import Rows
-from gossamer.models.embeddings import AnchorLanguageModel
+from gossamer.models.embeddings import AnchorLanguageModel, AnchorRecommender, NonparametricRecommender
 from gossamer.models.linear import EASE
-from gossamer.models.lowrank import Budget
+from gossamer.models.lowrank import Budget, CompressedClassifier, CompressedLanguageModel
+from gossamer.models.markov import NeuralEM
 from gossamer.models.spikeslab import SentenceProbe
+from gossamer.networks.low_rank import LowRankConvolution
+from gossamer.networks.unrolled import UnrolledLSTM
 from gossamer.runner.compressing_estimators import ROWS_AT_ONCE, WHY_NOT, can_be_compressed, compress_estimator
-from gossamer.testing.right_answers import two_blocks, two_themes, two_topics
+from gossamer.testing.right_answers import lit_lamps, two_blocks, two_patterns, two_phases, two_themes, two_topics
 
 BUDGET = Budget(params=0.9)
 
@@ -94,8 +99,128 @@ def test_a_probe_and_the_codes_that_it_reads_stay_one():
     np.testing.assert_array_equal(model.predict_probs(data.test), before)
 
 
-def test_a_language_model_that_drops_its_own_weights_is_refused():
+def test_a_language_model_that_drops_its_own_weights_has_layers_afterwards():
     data = two_topics()
-    model = AnchorLanguageModel(network="awd-lstm", method="dense", ratio=None, embedding_dim=4, hidden_dim=4, epochs=1)
-    with pytest.raises(ValueError, match="network='awd-lstm' drops entries of its own matrices"):
-        compress_estimator(model.fit(data.train), data.train, BUDGET)
+    model = AnchorLanguageModel(network="awd-lstm", method="dense", ratio=None, embedding_dim=8, hidden_dim=10)
+    model.set_params(num_steps=6, epochs=2, batch_size=4).fit(data.train)
+    before = model.evaluate(data.test)
+    small, report = compress_estimator(model, data.train, Budget(params=0.8, of="layers"))
+    assert report.layers_share("params") <= 0.8
+    assert any(isinstance(layer, UnrolledLSTM) for layer in small.network_.layers)
+    assert all(isinstance(layer, nn.LSTM) for layer in model.network_.layers)
+    assert model.evaluate(data.test) == before
+    assert 1 < small.evaluate(data.test)["perplexity"] < len(small.words_)
+    assert len(small.sample(3, random_state=0)) == 3
+    same, _ = compress_estimator(model, data.train, Budget(params=1.0))
+    assert same.evaluate(data.test) == before
+
+
+@pytest.fixture(scope="module")
+def labeller():
+    settings = {"hidden_dims": [16], "num_folds": 2, "num_repeats": 2, "max_active": 2, "temperature": 1.0}
+    return SparseLabelClassifier(**settings, dropout=0.0, input_dropout=0.0, epochs=40).fit(lit_lamps().train)
+
+
+def test_members_of_a_label_classifier_share_one_budget(labeller):
+    data = lit_lamps()
+    probs, arrays = labeller.predict_proba(data.test), {k: v.copy() for k, v in labeller.learned_arrays().items()}
+    small, report = compress_estimator(labeller, data.train, Budget(params=0.75))
+    assert report.share("params") <= 0.75
+    stored = sum(parameter.numel() for parameter in small.network_.parameters())
+    assert stored <= 0.75 * sum(parameter.numel() for parameter in labeller.network_.parameters())
+    assert len(report.layers) == 2 * labeller.network_.num_members
+    assert (small.predict(data.test).sum(axis=1) <= small.max_active_).all()
+    assert set(small.evaluate(data.test)) == set(labeller.evaluate(data.test))
+    np.testing.assert_array_equal(labeller.predict_proba(data.test), probs)
+    for name, array in labeller.learned_arrays().items():
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_a_label_classifier_keeps_what_need_not_be_split(labeller):
+    data = lit_lamps().train
+    small, report = compress_estimator(labeller, data.inputs, Budget(params=0.9), only=["encoder.layers.0.*"])
+    split = {layer.names[0] for layer in report.layers if layer.rank is not None}
+    assert split <= {f"network.encoder.layers.0.members.{number}" for number in range(4)}
+    assert [type(layer) for layer in small.network_.encoder.layers] == [SeparateLinear, MemberLinear]
+    with pytest.raises(ValueError, match="must be whole to be compressed, got one that is compressed already"):
+        compress_estimator(small, data, BUDGET)
+    same, _ = compress_estimator(labeller, data, Budget(params=1.0))
+    np.testing.assert_array_equal(same.predict_proba(data), labeller.predict_proba(data))
+
+
+def test_convolutions_that_count_are_split():
+    images = np.random.default_rng(0).random((30, 8, 8))
+    counts = (images > 0.97).sum(axis=(1, 2))[:, None]
+    model = SparseCountRegressor(encoder="conv", channels=[6, 6], epochs=1).fit(images, counts)
+    before = model.predict(images)
+    small, report = compress_estimator(model, images, Budget(params=0.8, macs=0.9))
+    assert report.share("params") <= 0.8
+    assert report.share("macs") <= 0.9
+    assert any(isinstance(layer, LowRankConvolution) for layer in small.network_.layers)
+    assert small.predict(images).shape == before.shape
+    np.testing.assert_array_equal(model.predict(images), before)
+    with pytest.raises(ValueError, match="must be whole to be compressed, got one that is compressed already"):
+        compress_estimator(small, images, BUDGET)
+
+
+def test_models_with_a_budget_of_their_own_take_this_one():
+    data = two_patterns()
+    settings = {"hidden_dims": [16], "epochs": 3, "batch_size": 16, "search_rows": 16, "allocator": "pos_cvx"}
+    model = CompressedClassifier(**settings).fit(data.train)
+    before = model.predict_proba(data.test)
+    small, report = compress_estimator(model, data.train, Budget(params=0.7, of="layers"), keep=["4"])
+    assert small.compression_report is small.report_ is report
+    assert report.layers_share("params") <= 0.7
+    changed = {"params": 0.7, "budget_of": "layers", "keep": ["4"]}
+    assert small.get_params() == model.get_params() | changed  # the budget, and nothing else
+    assert model.report_ is None
+    np.testing.assert_array_equal(model.predict_proba(data.test), before)
+    with pytest.raises(ValueError, match="must be whole to be compressed, got one that is compressed already"):
+        compress_estimator(small, data.train, BUDGET)
+    with pytest.raises(ValueError, match=r"budget must be a Budget, such as Budget\(macs=0.5\), got 0.5"):
+        compress_estimator(model, data.train, 0.5)
+
+
+def test_a_language_model_with_a_budget_of_its_own():
+    data = two_topics()
+    settings = {"embedding_dim": 8, "hidden_dim": 8, "num_layers": 1, "num_samples": None, "epochs": 1}
+    model = CompressedLanguageModel(**settings, num_steps=5, batch_size=4, allocator="pos_cvx").fit(data.train)
+    before = model.evaluate(data.test)["perplexity"]
+    small, report = compress_estimator(model, data.train, Budget(params=0.8))
+    assert report.share("params") <= 0.8
+    assert small.evaluate(data.test)["params_share"] <= 0.8
+    assert model.evaluate(data.test)["perplexity"] == before
+
+
+# What a model of the catalogue must be for this door; all others are refused with a reason.
+TAKEN = {
+    *("cdae", "count-recommender", "count-vae", "mult-vae"),
+    *("gumbel-vae", "sparse-count-regressor", "sparse-discrete-vae", "sparse-label-classifier"),
+    *("anchor-language-model", "anchor-text-classifier", "communities", "neural-em", "sentence-probe", "sentence-vae"),
+    *("compressed-classifier", "compressed-language-model"),
+}
+NO_NETWORK = {
+    *("als", "biased-mf", "ease", "hmm", "hsmm", "item-knn", "label-linear", "ml-knn", "popularity", "slim", "unigram"),
+}
+
+
+def test_every_estimator_of_the_catalogue_is_taken_or_has_a_reason():
+    with_reason = {name for name, estimator in available().items() if estimator.__name__ in WHY_NOT}
+    assert with_reason | TAKEN | NO_NETWORK == set(available())
+    assert with_reason & TAKEN == {"neural-em"}  # by its method
+
+
+def test_reasons():
+    data, series = two_blocks().history, two_phases().train
+    pooled = NeuralEM(num_states=2, method="pooled-em", num_starts=1, start_epochs=2, epochs=1).fit(series)
+    with pytest.raises(ValueError, match=r"NeuralEM has not: of its methods only neural-em, .* have a network"):
+        compress_estimator(pooled, series, BUDGET)
+    with pytest.raises(ValueError, match="which AnchorRecommender has not: it has tables of ids, which method and rat"):
+        compress_estimator(AnchorRecommender(), data, BUDGET)
+    with pytest.raises(ValueError, match="which NonparametricRecommender has not: it has tables of ids, which are com"):
+        compress_estimator(NonparametricRecommender(), data, BUDGET)
+    for model in (CDAE(), CompressedClassifier()):
+        with pytest.raises(ValueError, match=f"which {type(model).__name__} has not: it has not been fitted"):
+            compress_estimator(model, data, BUDGET)
+    with pytest.raises(ValueError, match="which Unigram has not: it has no network"):
+        compress_estimator(Unigram().fit(two_themes().train), two_themes().train, BUDGET)

@@ -29,7 +29,7 @@ def compress_artifact(
     """
     loaded = read_artifact(artifact)
     estimator = loaded.estimator
-    if not isinstance(estimator, CompressedNetwork) and not can_be_compressed(estimator):
+    if not can_be_compressed(estimator):
         raise ValueError(
             f"{artifact} must be a model with a network to be compressed, such as compressed-classifier, mult-vae or "
             f"sentence-vae, got one of {type(estimator).__name__} ({why_not(estimator)}); "

@@ -7,7 +7,7 @@ asks for; what comes back takes the place of the network, and everything the est
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -20,34 +20,35 @@ from gossamer.models.community.network import CommunityNetwork
 from gossamer.models.counts.autoencoder import DenoisingAutoencoder
 from gossamer.models.counts.batch import take_batch
 from gossamer.models.counts.network import CountNetwork
-from gossamer.models.discrete.count_regressor_network import DenseEncoder
-from gossamer.models.discrete.label_data import read_inputs
+from gossamer.models.discrete.count_regressor_network import ConvEncoder, DenseEncoder, mean_counts
+from gossamer.models.discrete.label_network import LabelNetwork, put_together_, take_apart_
 from gossamer.models.discrete.module import DiscreteNetwork
 from gossamer.models.discrete.rows import Rows
 from gossamer.models.embeddings.text.text_training import pad_texts
 from gossamer.models.lowrank import Budget, CompressionReport, SearchSettings, compress
+from gossamer.models.lowrank.budget import COSTS, check_budget
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.markov.neural.arguments import unrolled_of
 from gossamer.models.markov.neural.em_layer import observe
+from gossamer.models.markov.neural.methods import WITH_NETWORK
 from gossamer.models.markov.neural.network import NeuralEMNetwork
 from gossamer.models.spikeslab.module import SentenceNetwork
 from gossamer.models.spikeslab.probe_network import FrozenProbe, SimpleClassifier
 from gossamer.models.spikeslab.ragged import pack_sentences
 from gossamer.models.spikeslab.sentences import over_known_words
-from gossamer.networks.low_rank import LowRankEmbedding, LowRankLinear
+from gossamer.networks.awd_lstm import AWDLSTM
+from gossamer.networks.low_rank import LowRankConvolution, LowRankEmbedding, LowRankLinear
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.text_cnn import TextCNN
 
 Answer = Callable[[Any, Tensor], Tensor]  # (network, numbers of rows) → what the network says of them
 ROWS_AT_ONCE, NUM_BATCHES = 64, 8
-# Networks that this door does not take, by the estimator's name; all others have none.
+# Why estimators of the catalogue are refused, by name; those that are not here have no network.
 WHY_NOT = {
-    "AnchorLanguageModel": "network='awd-lstm' drops entries of its own matrices; network='lstm' can be split",
-    "CompressedClassifier": "it has a budget and a compress(data) of its own",
-    "CompressedLanguageModel": "it has a budget and a compress(data) of its own",
+    "AnchorRecommender": "it has tables of ids, which method and ratio compress, and no layers",
     "LightGCN": "it has a table of ids and no layers",
-    "SparseCountRegressor": "its convolutions are small; encoder='mlp' can be split",
-    "SparseLabelClassifier": "its members are one batched product, without layers; hidden_dims makes it smaller",
+    "NeuralEM": f"of its methods only {', '.join(WITH_NETWORK)} have a network",
+    "NonparametricRecommender": "it has tables of ids, which are compressed as they are learned, and no layers",
 }
 
 
@@ -56,7 +57,7 @@ def compress_estimator(
     data: Any,
     budget: Budget,
     *,
-    allocator: str = "pos_cvx",
+    allocator: str | None = None,
     keep: Collection[str] = (),
     only: Collection[str] | None = None,
     iterations: int | None = None,
@@ -68,8 +69,12 @@ def compress_estimator(
     report as its `compression_report`.
 
     `data` are training data of the estimator; a few hundred rows of them tell which directions of each layer matter.
-    The allocator "cobla" searches for the ranks that change the network's answers least. Patterns in `keep` and `only`
-    are names of layers as `estimator.network_.named_modules()` has them. Other arguments are those of `compress`.
+    The allocator "cobla" searches for the ranks that change the network's answers least; None is "pos_cvx". Patterns in
+    `keep` and `only` are names of layers as `estimator.network_.named_modules()` has them; a layer of a label
+    classifier's members is one per member, "encoder.layers.0.members.2". Other arguments are those of `compress`.
+
+    A `CompressedNetwork` is compressed by its own `compress`: the budget, and what else is given, become settings of
+    the copy, and its batches are its own.
     """
     network = getattr(estimator, "network_", None)
     if not can_be_compressed(estimator):
@@ -78,12 +83,18 @@ def compress_estimator(
             f"{why_not(estimator)}; docs/composition.md says which have"
         )
     assert isinstance(network, nn.Module)
-    if any(isinstance(part, LowRankLinear | LowRankEmbedding) for part in network.modules()):
+    if isinstance(estimator, CompressedNetwork):
+        settings = {"allocator": allocator, "keep": keep or None, "only": only, "iterations": iterations}
+        return _compress_by_settings(estimator, data, budget, settings)
+    if any(isinstance(part, LowRankLinear | LowRankConvolution | LowRankEmbedding) for part in network.modules()):
         raise ValueError(
             "the network must be whole to be compressed, got one that is compressed already; "
             "compress the model it came from"
         )
     describe = next(found for kind, found in ANSWERS.items() if isinstance(network, kind))
+    if isinstance(network, LabelNetwork):
+        network = copy.deepcopy(network)
+        take_apart_(network)
     whole = _Answering(network, describe(estimator, data))
     rows = _some_rows(data.shape[0] if sparse.issparse(data) else len(data), random_state)
     with torch.no_grad():
@@ -93,13 +104,15 @@ def compress_estimator(
         data=batches,
         budget=budget,
         loss=lambda output, target: (output - target).square().mean(),
-        allocator=allocator,
+        allocator="pos_cvx" if allocator is None else allocator,
         keep=[f"network.{pattern}" for pattern in [*keep, *_word_table(network)]],
         only=None if only is None else [f"network.{pattern}" for pattern in only],
         search=None if iterations is None else SearchSettings(iterations=iterations),
     )
     compressed = copy.copy(estimator)
     compressed.network_ = small.get_submodule("network").eval()
+    if isinstance(compressed.network_, LabelNetwork):
+        put_together_(compressed.network_)
     if isinstance(compressed.network_, FrozenProbe):  # the codes that it reads are those of a model of its own
         compressed.vae_ = copy.copy(estimator.vae_)
         compressed.vae_.network_ = compressed.network_.network
@@ -108,20 +121,35 @@ def compress_estimator(
     return compressed, report
 
 
+def _compress_by_settings(
+    estimator: CompressedNetwork, data: Any, budget: Budget, settings: Mapping[str, Any]
+) -> tuple[CompressedNetwork, CompressionReport]:
+    """Return a copy of an estimator that has a budget among its settings, compressed to this one."""
+    check_budget(budget)
+    small = copy.copy(estimator)
+    given = {name: value for name, value in settings.items() if value is not None}
+    small.set_params(**{name: getattr(budget, name) for name in COSTS}, budget_of=budget.of, **given)
+    report = small.compress(data).report_
+    assert report is not None
+    small.compression_report = report
+    return small, report
+
+
 def can_be_compressed(estimator: Any) -> bool:
-    """Say whether a fitted estimator has a network that this module knows."""
-    has_own_way = isinstance(estimator, CompressedNetwork)
-    return not has_own_way and isinstance(getattr(estimator, "network_", None), tuple(ANSWERS))
+    """Say whether a fitted estimator has a network that this module knows, or compresses itself."""
+    network = getattr(estimator, "network_", None)
+    return isinstance(network, nn.Module if isinstance(estimator, CompressedNetwork) else tuple(ANSWERS))
 
 
 def why_not(estimator: Any) -> str:
     """Say why an estimator is not compressed by this door."""
-    return WHY_NOT.get(type(estimator).__name__, "it has no network")
+    is_fitted = any(name.endswith("_") for name in vars(estimator))
+    return WHY_NOT.get(type(estimator).__name__, "it has no network" if is_fitted else "it has not been fitted")
 
 
 def _word_table(network: nn.Module) -> list[str]:
     """Return the layers inside the table of a text model, which stores itself in its own way."""
-    if not isinstance(network, TextCNN | LSTMLanguageModel):
+    if not isinstance(network, TextCNN | LSTMLanguageModel | AWDLSTM):
         return []
     parts = network.embedding.named_modules(prefix="embedding")
     return [name for name, part in parts if isinstance(part, nn.Linear | nn.Embedding)]
@@ -258,10 +286,25 @@ def _of_words(estimator: Any, data: Any) -> Answer:
 
 def _of_counted(estimator: Any, data: Any) -> Answer:
     """The logits of classes and gate."""
+    inputs = estimator._rows(data)
 
     def answer(network: Any, rows: Tensor) -> Tensor:
-        encoded: Tensor = network(estimator._scaled(read_inputs(estimator, data[rows.numpy()], reset=False)))
+        encoded: Tensor = network(estimator._scaled(inputs[rows.numpy()]))
         return encoded
+
+    return answer
+
+
+def _of_labels(estimator: Any, data: Any) -> Answer:
+    """Every member's logits of labels and gate, and what a decoder makes of the draws that they lead to expect."""
+    inputs = estimator._network_inputs(data)
+
+    def answer(network: Any, rows: Tensor) -> Tensor:
+        encoded: Tensor = network(inputs[rows])
+        if network.decoder is not None:
+            expected = mean_counts(encoded.flatten(0, 1), estimator.max_active_)
+            encoded = torch.cat([encoded, network.decoder(expected.view(*encoded.shape[:2], -1))], dim=2)
+        return encoded.transpose(0, 1)
 
     return answer
 
@@ -277,5 +320,8 @@ ANSWERS: dict[type, Callable[[Any, Any], Answer]] = {
     SimpleClassifier: _of_probe,
     TextCNN: _of_texts,
     LSTMLanguageModel: _of_words,
+    AWDLSTM: _of_words,
     DenseEncoder: _of_counted,
+    ConvEncoder: _of_counted,
+    LabelNetwork: _of_labels,
 }
