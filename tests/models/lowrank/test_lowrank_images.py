@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from gossamer.models.lowrank.images import BORDER, CONTRAST, Preparation, augment
 
@@ -21,6 +22,16 @@ def test_standard_images_by_hand():
     prepared = Preparation.fit("standard", images)(images)
     assert prepared.shape == (1, 3, 2, 2)
     assert prepared[0, 1, 0, 0].item() == pytest.approx((1 - 0.456) / 0.224, rel=1e-5)
+
+
+def test_channels_of_images_are_innermost_in_memory():
+    images = np.random.default_rng(0).integers(256, size=(2, 3, 4, 5)).astype(np.uint8)
+    preparation = Preparation.fit("standard", images)
+    prepared = preparation(images)
+    assert prepared.is_contiguous(memory_format=torch.channels_last)
+    rows = (images.reshape(2, -1) - preparation.mean) / preparation.scale
+    np.testing.assert_allclose(prepared.numpy().reshape(2, -1), rows, rtol=1e-6)
+    assert Preparation.fit("columns", rows)(rows).is_contiguous()
 
 
 def test_whitened_images_are_nearly_uncorrelated():

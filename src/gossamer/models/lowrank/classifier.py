@@ -33,7 +33,7 @@ from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
-ROWS_AT_ONCE = 250
+ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
 
 class CompressedClassifier(ClassifierMixin, CompressedNetwork):

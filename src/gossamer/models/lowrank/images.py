@@ -49,13 +49,17 @@ class Preparation:
         return cls(kind, mean, np.ones_like(mean), whitening.astype(np.float32))
 
     def __call__(self, inputs: np.ndarray) -> Float[Tensor, "N ..."]:
-        """Return the network's inputs, in the shape of the raw ones."""
+        """Return the network's inputs, in the shape of the raw ones; of images, channels are innermost in memory.
+
+        Convolutions pass that order on, and are faster in it on a CPU.
+        """
         rows = inputs.reshape(len(inputs), -1).astype(np.float32)
         if self.kind == "whitened":
             rows = (_even_contrast(rows) - self.mean) @ self.whitening
         else:
             rows = (rows - self.mean) / self.scale
-        return torch.from_numpy(np.ascontiguousarray(rows.reshape(inputs.shape), dtype=np.float32))
+        prepared = torch.from_numpy(np.ascontiguousarray(rows.reshape(inputs.shape), dtype=np.float32))
+        return prepared.contiguous(memory_format=torch.channels_last) if prepared.ndim == 4 else prepared
 
 
 def augment(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
