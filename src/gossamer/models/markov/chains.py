@@ -5,7 +5,7 @@ Parameters are dicts of tensors with owners, like those of emissions: `initial`,
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,10 @@ from gossamer.models.markov.durations import Duration
 from gossamer.models.markov.emissions.family import Parameters, dirichlet_log_prior, dirichlet_mode, log_probs
 from gossamer.models.markov.forecasting import next_hsmm_states
 from gossamer.models.markov.sampling import sample_hmm_states, sample_hsmm_states
+from gossamer.models.markov.together import add_up
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 class Expected(NamedTuple):
@@ -30,8 +34,15 @@ class Expected(NamedTuple):
 class Chain(Protocol):
     """What an estimator asks of the hidden states."""
 
-    def start(self, labels: np.ndarray, offsets: np.ndarray, num_states: int, pseudo_count: float) -> Parameters:
-        """Return parameters of one owner from a first guess of the states."""
+    def start(
+        self,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        num_states: int,
+        pseudo_count: float,
+        sharing: Sharing | None = None,
+    ) -> Parameters:
+        """Return parameters of one owner from a first guess of the states, that of all processes by `sharing`."""
 
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
         """Return the E-step."""
@@ -71,7 +82,7 @@ class Chain(Protocol):
 
 
 def _label_counts(
-    labels: np.ndarray, offsets: np.ndarray, num_states: int
+    labels: np.ndarray, offsets: np.ndarray, num_states: int, sharing: Sharing | None
 ) -> tuple[Float[Tensor, "1 K"], Float[Tensor, "1 K K"]]:
     """Return how often a labelled sequence begins with a state, and how often one follows another."""
     begins = offsets[:-1][np.diff(offsets) > 0]
@@ -81,16 +92,24 @@ def _label_counts(
     here = np.flatnonzero(follows)
     pairs = np.zeros((num_states, num_states))
     np.add.at(pairs, (labels[here - 1], labels[here]), 1.0)
+    initial, pairs = add_up(initial, sharing), add_up(pairs, sharing)
     return torch.from_numpy(initial)[None], torch.from_numpy(pairs)[None]
 
 
 class HMMChain:
     """The next state depends on this one."""
 
-    def start(self, labels: np.ndarray, offsets: np.ndarray, num_states: int, pseudo_count: float) -> Parameters:
+    def start(
+        self,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        num_states: int,
+        pseudo_count: float,
+        sharing: Sharing | None = None,
+    ) -> Parameters:
         """Count the labels, with one more of everything: a first guess must exclude nothing."""
         del pseudo_count
-        initial, pairs = _label_counts(labels, offsets, num_states)
+        initial, pairs = _label_counts(labels, offsets, num_states, sharing)
         return {"initial": dirichlet_mode(initial, 1.0, None), "transition": dirichlet_mode(pairs, 1.0, None)}
 
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
@@ -155,10 +174,17 @@ class HSMMChain:
     def __init__(self, family: Duration, longest: int, *, most: int = 0, prior_mean: float = 5.0) -> None:
         self.family, self.longest, self.most, self.prior_mean = family, longest, most, prior_mean
 
-    def start(self, labels: np.ndarray, offsets: np.ndarray, num_states: int, pseudo_count: float) -> Parameters:
+    def start(
+        self,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        num_states: int,
+        pseudo_count: float,
+        sharing: Sharing | None = None,
+    ) -> Parameters:
         """Count where labels change; states begin with equal durations."""
         del pseudo_count
-        initial, pairs = _label_counts(labels, offsets, num_states)
+        initial, pairs = _label_counts(labels, offsets, num_states, sharing)
         durations = self.family.start(self.prior_mean, num_states, self.longest)
         return {
             "initial": dirichlet_mode(initial, 1.0, None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +15,9 @@ from gossamer.models.markov.explaining import state_table, transition_table
 from gossamer.models.markov.inputs import Batch
 from gossamer.models.markov.markov_model import MarkovModel
 from gossamer.models.markov.step import emission_part
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 class HMM(MarkovModel):
@@ -66,8 +69,8 @@ class HMM(MarkovModel):
         self.patience = patience
         self.random_state = random_state
 
-    def _new_chain(self, batch: Batch, guess: np.ndarray) -> Chain:
-        del batch, guess
+    def _new_chain(self, batch: Batch, guess: np.ndarray, sharing: Sharing) -> Chain:
+        del batch, guess, sharing
         return HMMChain()
 
     def _fitted_chain(self) -> Chain:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -20,7 +20,11 @@ from gossamer.models.markov.explaining import state_table, transition_table
 from gossamer.models.markov.inputs import Batch
 from gossamer.models.markov.markov_model import MarkovModel
 from gossamer.models.markov.step import emission_part
+from gossamer.models.markov.together import largest
 from gossamer.persistence import JSON
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 TABLE_MEANS = 6  # a free table is this many times as long as phases last on average at the start
 
@@ -91,9 +95,9 @@ class HSMM(MarkovModel):
         if self.max_duration is not None:
             check_int("max_duration", self.max_duration, at_least=1)
 
-    def _new_chain(self, batch: Batch, guess: np.ndarray) -> Chain:
-        mean = max(2.0, starts.mean_run(guess, batch.offsets))
-        family, longest_series = DURATIONS[self.duration], int(np.diff(batch.offsets).max())
+    def _new_chain(self, batch: Batch, guess: np.ndarray, sharing: Sharing) -> Chain:
+        mean = max(2.0, starts.mean_run(guess, batch.offsets, sharing))
+        family, longest_series = DURATIONS[self.duration], largest(int(np.diff(batch.offsets).max()), sharing)
         if self.max_duration is not None:
             return HSMMChain(family, self.max_duration, prior_mean=mean)
         needed = family.longest(family.start(2 * mean, self.num_states, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int64
@@ -10,6 +10,10 @@ from jaxtyping import Int64
 from gossamer.data.sequences import Sequences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.markov.emissions import Emission
+from gossamer.models.markov.together import add_up
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 class Batch(NamedTuple):
@@ -67,7 +71,7 @@ def read_batch(
     return Batch(checked, np.asarray(offsets, dtype=np.int64), names, states, named, features)
 
 
-def check_for_fit(batch: Batch, num_states: int, tied: bool) -> None:
+def check_for_fit(batch: Batch, num_states: int, tied: bool, sharing: Sharing | None = None) -> None:
     """Raise a ValueError unless there are sequences with something to learn from."""
     lengths = np.diff(batch.offsets)
     if len(lengths) == 0:
@@ -85,7 +89,7 @@ def check_for_fit(batch: Batch, num_states: int, tied: bool) -> None:
             f"every series must have an observed step, got {lengths[empty]} missing ones (NaN) in series "
             f"{batch.name_of(empty)}"
         )
-    fewest = int(seen.sum() if tied else seen.min())
+    fewest = int(add_up(np.array([seen.sum()]), sharing)[0] if tied else seen.min())
     if num_states > fewest:
         where = "" if tied else ", that one series has"
         raise ValueError(f"num_states must be at most the number of observed steps, {fewest}{where}, got {num_states}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.randomness import numpy_generator
 from gossamer.data.sequences import Sequences
+from gossamer.data.share import Share
 from gossamer.models.markov import labels, starts
 from gossamer.models.markov.artifact import NUM_QUANTILES, MarkovArtifact
 from gossamer.models.markov.chains import Chain
@@ -22,8 +23,12 @@ from gossamer.models.markov.emissions import EMISSIONS, Emission, Parameters, Pr
 from gossamer.models.markov.inputs import Batch, check_for_fit, read_batch
 from gossamer.models.markov.ragged import sequence_numbers
 from gossamer.models.markov.step import EMISSION, EMStep, emission_part, whole_data
+from gossamer.models.markov.together import add_up, add_up_tensors, agree_on_size, check_divided
 from gossamer.models.markov.uncertainty import standard_errors
 from gossamer.persistence import JSON
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 class NextStep(NamedTuple):
@@ -53,16 +58,21 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
     random_state: int | None
 
     @abstractmethod
-    def _new_chain(self, batch: Batch, guess: np.ndarray) -> Chain:
-        """Return the chain to be fitted, sized by the data and by a first guess of their states."""
+    def _new_chain(self, batch: Batch, guess: np.ndarray, sharing: Sharing) -> Chain:
+        """Return the chain to be fitted, sized by all processes' data and by a first guess of their states."""
 
     def _remember_chain(self, chain: Chain) -> None:
         """Keep what the chain has besides its parameters."""
 
+    @property
+    def learns_from_shares(self) -> bool:
+        """Whether series that processes have divided among them will do: one model for all is everybody's."""
+        return bool(self.tied)
+
     def fit(
         self,
-        data: Sequences | np.ndarray,
-        validation: Sequences | None = None,
+        data: Sequences | np.ndarray | Share[Sequences],
+        validation: Sequences | Share[Sequences] | None = None,
         *,
         lengths: Any = None,
         missing: Any = None,
@@ -75,30 +85,35 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         is True where a value is missing, which NaN says as well. With validation data, the epoch with the best held-out
         likelihood is kept, and EM stops after `patience` epochs without a better one; else it stops when an epoch
         raises the penalised log-likelihood per step by less than `tolerance`.
+
+        Processes that give shares add up what each expects of its own series and end with one model, that of a process
+        with all of them; k-means sees a sample of everybody's steps.
         """
         from gossamer.training.loop import fit as train
+        from gossamer.training.sharing import rows_of
 
         self._check_arguments()
         emission = EMISSIONS[self.emission]
         generator = numpy_generator(self.random_state)
-        batch = read_batch(data, emission, lengths=lengths, missing=missing)
-        check_for_fit(batch, self.num_states, self.tied)
-        if validation is not None and not isinstance(validation, Sequences):
-            raise ValueError(
-                f"validation must be Sequences, got {type(validation).__name__}; "
-                "give lengths by name: fit(X, lengths=…)"
-            )
-        if validation is not None and not self.tied:
-            raise ValueError("validation must be None where tied is False: every model belongs to one series")
-        self.n_features_in_ = emission.size_of(batch.values, batch.vocabulary)
+        (held, sharing), (watched, watching) = rows_of(data), rows_of(validation)
+        self._check_divided(sharing)
+        batch = read_batch(held, emission, lengths=lengths, missing=missing)
+        check_for_fit(batch, self.num_states, self.tied, sharing)
+        self._check_validation(watched)
+        self.n_features_in_ = agree_on_size(emission, batch, sharing)
         self.vocabulary_ = batch.vocabulary
-        self.length_quantiles_ = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
-        step = self._new_step(batch, emission, generator)
+        quantiles = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
+        self.length_quantiles_ = sharing.mean_array(quantiles, len(batch.offsets) - 1)
+        step = self._new_step(batch, emission, generator, sharing)
         self._remember_chain(step.chain)
 
+        def loglik(rows: Sequences) -> dict[str, float]:
+            return {"valid_loglik": self._mean_log_likelihood(self._read(rows))}
+
         def validate() -> dict[str, float]:
+            assert watched is not None
             self._take(step)
-            return {"valid_loglik": self._mean_log_likelihood(self._read(validation))}
+            return watching.measure(loglik, watched, len(watched.observations))
 
         history = train(
             step,
@@ -117,22 +132,25 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         self.history_: JSON = history.as_dict()
         return self
 
-    def _new_step(self, batch: Batch, emission: Emission, generator: np.random.Generator) -> EMStep:
+    def _new_step(self, batch: Batch, emission: Emission, generator: np.random.Generator, sharing: Sharing) -> EMStep:
         observed = emission.observe(batch.values, self.n_features_in_)
         prior = Prior(self.pseudo_count, self.variance_weight, self.variance_floor)
-        prior = emission.prior_for(observed, batch.values, prior)
-        features = emission.start_features(batch.values, self.n_features_in_, generator)
+        prior = emission.prior_for(observed, batch.values, prior, sharing)
+        if sharing.is_divided:  # sums of φ can be added only where all processes have shifted their data alike
+            observed = emission.observe(batch.values, self.n_features_in_, prior.centre)
+        features = emission.start_features(batch.values, self.n_features_in_, generator, sharing)
         guesses = [
-            starts.cluster_labels(features, batch.is_missing, self.num_states, generator)
+            starts.cluster_labels(features, batch.is_missing, self.num_states, generator, sharing)
             for _ in range(self.num_starts)
         ]
-        chain = self._new_chain(batch, guesses[0])
+        chain = self._new_chain(batch, guesses[0], sharing)
         num_owners = 1 if self.tied else len(batch.offsets) - 1
         candidates = []
         for guess in guesses:
             weights = torch.nn.functional.one_hot(torch.from_numpy(guess), self.num_states).double()
-            found = emission.maximise(owner_sums(observed, weights, None, 1), observed, prior, None)
-            start = chain.start(guess, batch.offsets, self.num_states, self.pseudo_count)
+            (sums,) = add_up_tensors([owner_sums(observed, weights, None, 1)], sharing)
+            found = emission.maximise(sums, observed, prior, None)
+            start = chain.start(guess, batch.offsets, self.num_states, self.pseudo_count, sharing)
             start |= {EMISSION + name: value for name, value in found.items()}
             # Models of single series begin with what is common to all: their states keep one meaning.
             candidates.append(
@@ -145,10 +163,25 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
             batch.offsets,
             candidates,
             prior,
-            num_observed=int((~batch.is_missing).sum()),
+            num_observed=int(add_up(np.array([(~batch.is_missing).sum()]), sharing)[0]),
             start_epochs=self.start_epochs,
             tolerance=self.tolerance,
+            sharing=sharing,
         )
+
+    def _check_divided(self, sharing: Sharing) -> None:
+        if sharing.is_divided and not self.tied:
+            raise ValueError("tied must be True where processes divide the series, got False")
+        check_divided(self.random_state, sharing)
+
+    def _check_validation(self, validation: object) -> None:
+        if validation is not None and not isinstance(validation, Sequences):
+            raise ValueError(
+                f"validation must be Sequences, got {type(validation).__name__}; "
+                "give lengths by name: fit(X, lengths=…)"
+            )
+        if validation is not None and not self.tied:
+            raise ValueError("validation must be None where tied is False: every model belongs to one series")
 
     def _take(self, step: EMStep) -> None:
         self.parameters_ = {name: value.numpy().copy() for name, value in step.parameters.items()}

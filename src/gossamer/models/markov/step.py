@@ -13,9 +13,12 @@ from gossamer.data.batching import Batches
 from gossamer.models.markov.chains import Chain
 from gossamer.models.markov.emissions import Emission, Observed, Parameters, Prior, owner_sums
 from gossamer.models.markov.ragged import sequence_numbers
+from gossamer.models.markov.together import add_up_tensors
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+    from gossamer.training.sharing import Sharing
 
 EMISSION = "emission."
 
@@ -36,6 +39,9 @@ class EMStep:
     The loss is minus the penalised log-likelihood per observed step of the best candidate, at the parameters before the
     update; it never rises. "settled_loss" follows it in steps of at least `tolerance`, so that a patience of one epoch
     means convergence.
+
+    Where processes have divided the series, what each expects of its own is added up before every M-step (`sharing`):
+    all of them make the iteration of one process that holds everything. `num_observed` then counts all steps.
     """
 
     def __init__(
@@ -50,6 +56,7 @@ class EMStep:
         num_observed: int,
         start_epochs: int = 5,
         tolerance: float = 1e-5,
+        sharing: Sharing | None = None,
     ) -> None:
         self.chain, self.emission, self.observed, self.offsets, self.prior = chain, emission, observed, offsets, prior
         self.candidates = [dict(candidate) for candidate in candidates]
@@ -57,6 +64,7 @@ class EMStep:
         self.series = None if self.num_owners == 1 else sequence_numbers(offsets)
         self.num_observed, self.start_epochs, self.tolerance = num_observed, start_epochs, tolerance
         self.num_updates, self.settled = 0, float("inf")
+        self.sharing = sharing
 
     @property
     def parameters(self) -> Parameters:
@@ -64,7 +72,7 @@ class EMStep:
         return self.candidates[0]
 
     def setup(self, fabric: Fabric) -> None:
-        """Do nothing: the compiled loops run on the CPU and share no work between processes."""
+        """Do nothing: the compiled loops run on the CPU, and `sharing` knows the other processes."""
 
     def __call__(self, batch: None, weight: float) -> dict[str, float]:  # noqa: ARG002 (all data, every time)
         """Make one iteration and return the loss before it."""
@@ -85,11 +93,13 @@ class EMStep:
         log_emissions = self.emission.log_density(self.observed, emission, self.series)
         expected = self.chain.expect(parameters, log_emissions, self.offsets)
         objective = expected.log_likelihood if self.num_owners > 1 else expected.log_likelihood.sum()[None]
+        sums = owner_sums(self.observed, expected.states, self.series, self.num_owners)
+        objective, sums, *counted = add_up_tensors([objective, sums, *expected.counts.values()], self.sharing)
+        counts = dict(zip(expected.counts, counted, strict=True))
         objective = objective + self.chain.log_prior(parameters, self.prior.pseudo_count)
         objective = objective + self.emission.log_prior(emission, self.prior)
-        sums = owner_sums(self.observed, expected.states, self.series, self.num_owners)
         found = self.emission.maximise(sums, self.observed, self.prior, emission)
-        chain = self.chain.maximise(expected.counts, parameters, self.prior.pseudo_count)
+        chain = self.chain.maximise(counts, parameters, self.prior.pseudo_count)
         return objective, chain | {EMISSION + name: value for name, value in found.items()}
 
     def keep_best(self, objectives: Tensor) -> None:

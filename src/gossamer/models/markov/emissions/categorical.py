@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
@@ -16,6 +18,10 @@ from gossamer.models.markov.emissions.family import (
     dirichlet_mode,
     log_probs,
 )
+from gossamer.models.markov.together import add_up
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 START_DIM = 16
 
@@ -48,19 +54,23 @@ class Categorical:
         """Return the number of categories: those of the vocabulary, or as many as the largest number says."""
         return int(values.max(initial=0)) + 1 if vocabulary is None else len(vocabulary)
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
         """Return the categories; the number of columns is all that φ is asked for."""
+        del shift
         return Observed(torch.zeros(0, size, dtype=torch.double), codes=torch.from_numpy(values))
 
-    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior) -> Prior:
+    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior, sharing: Sharing | None = None) -> Prior:
         """Return the prior as it is, or raise a ValueError where there is only one category."""
-        del observed
-        if len(np.unique(values[values >= 0])) < 2:
+        counts = np.bincount(values[values >= 0], minlength=observed.features.shape[1])
+        if np.count_nonzero(add_up(counts, sharing)) < 2:
             raise ValueError(f"data must have at least two categories, got only {values.max(initial=-1)}")
         return prior
 
-    def start_features(self, values: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    def start_features(
+        self, values: np.ndarray, size: int, generator: np.random.Generator, sharing: Sharing | None = None
+    ) -> np.ndarray:
         """Return random vectors of the categories, averaged over a few neighbouring steps: what occurs together."""
+        del sharing  # a category has the same vector on every process, by the seed
         vectors = np.vstack([generator.standard_normal((size, START_DIM)), np.zeros(START_DIM)])[values]
         kernel = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
         return np.stack([np.convolve(column, kernel, mode="same")[: len(column)] for column in vectors.T], axis=1)

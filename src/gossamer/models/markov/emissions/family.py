@@ -9,7 +9,7 @@ All functions of parameters are differentiable.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gossamer.data.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 Parameters = dict[str, Tensor]
 IMPOSSIBLE = -1e30  # stands for log 0 inside a matrix product, where 0 · -inf would be NaN
@@ -57,13 +60,15 @@ class Emission(Protocol):
     def size_of(self, values: np.ndarray, vocabulary: Vocabulary | None) -> int:
         """Return the number of dimensions, or of categories."""
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
-        """Return φ(x)."""
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
+        """Return φ(x); `shift` replaces the data's own where sums of φ are added to those of other processes."""
 
-    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior) -> Prior:
+    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior, sharing: Sharing | None = None) -> Prior:
         """Return the prior with what it takes from the data, or raise a ValueError where they do not vary."""
 
-    def start_features(self, values: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    def start_features(
+        self, values: np.ndarray, size: int, generator: np.random.Generator, sharing: Sharing | None = None
+    ) -> np.ndarray:
         """Return vectors whose clusters are a start for the states."""
 
     def log_density(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,16 +12,20 @@ from torch import Tensor
 
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.markov.emissions.family import Observed, Parameters, Prior, check_matrix, natural_log_density
+from gossamer.models.markov.together import add_up, moments
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
-def data_moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def data_moments(values: np.ndarray, sharing: Sharing | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance per dimension of what is not missing, or raise a ValueError for a constant one."""
-    if np.isnan(values).all(axis=0).any():
-        empty = np.flatnonzero(np.isnan(values).all(axis=0)).tolist()
+    empty = np.flatnonzero(add_up((~np.isnan(values)).sum(axis=0), sharing) == 0).tolist()
+    if empty:
         raise ValueError(f"data must have a value in every dimension, got only NaN in {empty}; leave them out")
-    mean, variance = np.nanmean(values, axis=0), np.nanvar(values, axis=0)
+    mean, variance = moments(values, sharing)
     constant = np.flatnonzero(variance <= 1e-14 * np.maximum(1e-300, np.square(mean)))
     if len(constant):
         raise ValueError(
@@ -30,11 +35,16 @@ def data_moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, variance
 
 
-def filled(values: np.ndarray) -> np.ndarray:
+def filled(values: np.ndarray, sharing: Sharing | None = None) -> np.ndarray:
     """Return values with the dimension's mean where missing, scaled to variance 1: what k-means can read."""
-    mean, variance = np.nanmean(values, axis=0), np.nanvar(values, axis=0)
+    mean, variance = moments(values, sharing)
     scaled: np.ndarray = (np.where(np.isnan(values), mean, values) - mean) / np.sqrt(np.maximum(variance, 1e-300))
     return scaled
+
+
+def own_shift(values: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+    """Return the mean of what is seen in each dimension, zero where nothing is."""
+    return torch.nan_to_num(torch.nanmean(values, dim=0)) if len(values) else values.new_zeros(values.shape[1])
 
 
 class DiagonalGaussian:
@@ -53,25 +63,27 @@ class DiagonalGaussian:
         del vocabulary
         return int(values.shape[1])
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
         """Return squares, values and ones, side by side."""
         del size
         x = torch.from_numpy(values)
-        shift = torch.nan_to_num(torch.nanmean(x, dim=0)) if len(x) else x.new_zeros(x.shape[1])
+        shift = own_shift(x) if shift is None else shift
         seen = ~torch.isnan(x)
         centred = torch.where(seen, x - shift, 0.0)
         return Observed(torch.cat([centred.square(), centred, seen.double()], dim=1), shift=shift)
 
-    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior) -> Prior:
+    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior, sharing: Sharing | None = None) -> Prior:
         """Take mean and variance from the data."""
         del observed
-        mean, variance = data_moments(values)
+        mean, variance = data_moments(values, sharing)
         return prior._replace(centre=torch.from_numpy(mean), variance=torch.from_numpy(variance))
 
-    def start_features(self, values: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    def start_features(
+        self, values: np.ndarray, size: int, generator: np.random.Generator, sharing: Sharing | None = None
+    ) -> np.ndarray:
         """Return the standardised values."""
         del size, generator
-        return filled(values)
+        return filled(values, sharing)
 
     def log_density(
         self, observed: Observed, parameters: Parameters, series: Int64[Tensor, " N"] | None = None

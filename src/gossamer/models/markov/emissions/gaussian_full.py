@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gossamer.models.markov.emissions.family import Observed, Parameters, Prior, natural_log_density
-from gossamer.models.markov.emissions.gaussian import LOG_TWO_PI, DiagonalGaussian
+from gossamer.models.markov.emissions.gaussian import LOG_TWO_PI, DiagonalGaussian, own_shift
 
 
 class FullGaussian(DiagonalGaussian):
@@ -28,11 +28,11 @@ class FullGaussian(DiagonalGaussian):
             )
         return matrix
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
         """Return products of pairs, values and a one, side by side."""
         del size
         x = torch.from_numpy(values)
-        shift = torch.nan_to_num(torch.nanmean(x, dim=0)) if len(x) else x.new_zeros(x.shape[1])
+        shift = own_shift(x) if shift is None else shift
         seen = ~torch.isnan(x).any(dim=1, keepdim=True)
         centred = torch.where(seen, x - shift, 0.0)
         pairs = (centred[:, :, None] * centred[:, None, :]).flatten(1)

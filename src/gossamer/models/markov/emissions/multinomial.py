@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
@@ -19,6 +21,10 @@ from gossamer.models.markov.emissions.family import (
     log_probs,
     natural_log_density,
 )
+from gossamer.models.markov.together import add_up
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 
 class Multinomial(Categorical):
@@ -47,22 +53,24 @@ class Multinomial(Categorical):
         del vocabulary
         return int(values.shape[1])
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
         """Return the strengths, zero where missing."""
-        del size
+        del size, shift
         return Observed(torch.from_numpy(np.nan_to_num(values)))
 
-    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior) -> Prior:
+    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior, sharing: Sharing | None = None) -> Prior:
         """Return the prior as it is, or raise a ValueError where only one category has strength."""
         del values
-        used = int((observed.features.sum(0) > 0).sum())
+        used = int((add_up(observed.features.sum(0).numpy(), sharing) > 0).sum())
         if used < 2:
             raise ValueError(f"data must have strength in at least two categories, got {used}")
         return prior
 
-    def start_features(self, values: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    def start_features(
+        self, values: np.ndarray, size: int, generator: np.random.Generator, sharing: Sharing | None = None
+    ) -> np.ndarray:
         """Return the shares of each step, averaged over a few neighbouring steps."""
-        del size, generator
+        del size, generator, sharing
         strengths = np.nan_to_num(values)
         shares = strengths / np.maximum(strengths.sum(axis=1, keepdims=True), 1e-300)
         kernel = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
@@ -19,6 +21,9 @@ from gossamer.models.markov.emissions.family import (
 )
 from gossamer.models.markov.emissions.gaussian import DiagonalGaussian, data_moments, filled
 
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
+
 
 class Poisson(DiagonalGaussian):
     """x ~ Poisson(`rates`) per dimension; φ(x) = (x, 1), zero where missing.
@@ -35,24 +40,26 @@ class Poisson(DiagonalGaussian):
             raise ValueError(f"data must be counts 0, 1, 2 … for 'poisson', got {matrix[wrong][0]:g}")
         return matrix
 
-    def observe(self, values: np.ndarray, size: int) -> Observed:
+    def observe(self, values: np.ndarray, size: int, shift: Float[Tensor, " D"] | None = None) -> Observed:
         """Return counts and ones, and the log of the factorials."""
-        del size
+        del size, shift
         x = torch.from_numpy(values)
         seen = ~torch.isnan(x)
         counts = torch.where(seen, x, 0.0)
         carrier = -torch.where(seen, torch.lgamma(counts + 1), 0.0).sum(1)
         return Observed(torch.cat([counts, seen.double()], dim=1), carrier)
 
-    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior) -> Prior:
+    def prior_for(self, observed: Observed, values: np.ndarray, prior: Prior, sharing: Sharing | None = None) -> Prior:
         """Take the mean counts from the data."""
         del observed
-        return prior._replace(centre=torch.from_numpy(data_moments(values)[0]))
+        return prior._replace(centre=torch.from_numpy(data_moments(values, sharing)[0]))
 
-    def start_features(self, values: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    def start_features(
+        self, values: np.ndarray, size: int, generator: np.random.Generator, sharing: Sharing | None = None
+    ) -> np.ndarray:
         """Return the standardised square roots, which have about equal variance at all rates."""
         del size, generator
-        return filled(np.sqrt(values))
+        return filled(np.sqrt(values), sharing)
 
     def log_density(
         self, observed: Observed, parameters: Parameters, series: Int64[Tensor, " N"] | None = None

@@ -11,9 +11,11 @@ from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.models.markov.inputs import Batch
 from gossamer.models.markov.neural.methods import METHODS, unrolled_for
 from gossamer.models.markov.neural.network import FINALS, GRADIENTS, Unrolled
+from gossamer.models.markov.together import largest
 
 if TYPE_CHECKING:
     from gossamer.models.markov.neural.neural_em import NeuralEM
+    from gossamer.training.sharing import Sharing
 
 LOSSES = ("hidden", "all")
 EMISSIONS_WITH_GRADIENT = ("gaussian", "categorical", "multinomial", "poisson")
@@ -66,6 +68,15 @@ def unrolled_of(model: NeuralEM) -> Unrolled:
         c=model.c,
     )
     return unrolled_for(model.method, asked)
+
+
+def feature_dim_of(batch: Batch, sharing: Sharing) -> int:
+    """Return how many features series have, on all processes alike."""
+    own = 0 if batch.features is None else int(batch.features.shape[1])
+    most = largest(own, sharing)
+    if own != most:
+        raise ValueError(f"features must be as many on every process, got {own} here and {most} elsewhere")
+    return own
 
 
 def features_of(batch: Batch, feature_dim: int) -> Float64[np.ndarray, "B F+1"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,6 +21,9 @@ from gossamer.models.markov.neural.methods import WITH_NETWORK
 from gossamer.models.markov.neural.network import NeuralEMNetwork
 from gossamer.models.stored_network import PREFIX, network_arrays, restore_network
 from gossamer.persistence import JSON, Persistent, check_array, check_names
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 PRIOR = "prior."
 
@@ -102,10 +106,11 @@ class NeuralEMArtifact(Persistent, ABC):
     def _believed(self) -> Prior:
         return Prior(self.pseudo_count, self.variance_weight, self.variance_floor)
 
-    def _prior_of(self, batch: Batch) -> Prior:
-        """Return the prior with what it takes from the training data."""
+    def _prior_of(self, batch: Batch, sharing: Sharing | None = None) -> Prior:
+        """Return the prior with what it takes from the training data, those of all processes by `sharing`."""
         emission = EMISSIONS[self.emission]
-        return emission.prior_for(emission.observe(batch.values, self.n_features_in_), batch.values, self._believed())
+        observed = emission.observe(batch.values, self.n_features_in_)
+        return emission.prior_for(observed, batch.values, self._believed(), sharing)
 
     @abstractmethod
     def _check_arguments(self) -> None:

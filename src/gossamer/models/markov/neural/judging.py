@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from jaxtyping import Bool
 
 from gossamer.core.randomness import derive_seed
 from gossamer.data.sequences import Sequences
@@ -49,8 +50,7 @@ def judge(model: NeuralEM, data: Sequences, batch: Batch) -> dict[str, float]:
 
 def hidden_log_likelihood(model: NeuralEM, batch: Batch) -> float:
     """Return log p(hidden | seen) per hidden step; the steps that are hidden are the same for every model."""
-    masks = np.random.default_rng(derive_seed(0, "hidden steps"))
-    hidden = hidden_steps(len(batch.values), HIDDEN_SHARE, masks) & ~batch.is_missing
+    hidden = steps_to_predict(batch)
     problem = model._problem()
     with torch.no_grad():
         parameters = model._parameters(batch, hidden)
@@ -64,6 +64,13 @@ def hidden_log_likelihood(model: NeuralEM, batch: Batch) -> float:
             for gone in (None, hidden)
         ]
     return float(both[0] - both[1]) / max(1, int(hidden.sum()))
+
+
+def steps_to_predict(batch: Batch) -> Bool[np.ndarray, " N"]:
+    """Return which observed steps are hidden from a model that is judged by them."""
+    masks = np.random.default_rng(derive_seed(0, "hidden steps"))
+    hidden: np.ndarray = hidden_steps(len(batch.values), HIDDEN_SHARE, masks) & ~batch.is_missing
+    return hidden
 
 
 def next_hits(model: NeuralEM, data: Sequences) -> dict[str, float]:

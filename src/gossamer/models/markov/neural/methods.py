@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +15,10 @@ from gossamer.models.markov.inputs import Batch
 from gossamer.models.markov.labels import match_labels
 from gossamer.models.markov.neural.em_layer import Series, improve
 from gossamer.models.markov.neural.network import Problem, Unrolled
+from gossamer.models.markov.together import largest
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 METHODS = ("neural-em", "em", "em-mapping", "mlp-mapping", "initial-fusion", "pooled-em", "oracle")
 WITH_NETWORK = ("neural-em", "em-mapping", "mlp-mapping", "initial-fusion")
@@ -50,12 +55,16 @@ def run_em(start: Parameters, series: Series, problem: Problem, *, iterations: i
     return parameters
 
 
-def name_states(parameters: Parameters, found: np.ndarray, batch: Batch) -> Parameters:
-    """Number states after the true ones of training data, by one matching for all series, where these are known."""
+def name_states(parameters: Parameters, found: np.ndarray, batch: Batch, sharing: Sharing | None = None) -> Parameters:
+    """Number states after the true ones of training data, by one matching for all series, where these are known.
+
+    Series that processes have divided among them are matched together.
+    """
     num_states = parameters["initial"].shape[1]
-    if batch.states is None or batch.states.max(initial=0) >= num_states:
+    last = num_states if batch.states is None else int(batch.states.max(initial=0))
+    if largest(last, sharing) >= num_states or batch.states is None:
         return parameters
-    matching = match_labels(found, batch.states)
+    matching = match_labels(found, batch.states, sharing)
     for state in range(num_states):
         matching.setdefault(state, state)
     order = torch.tensor(sorted(range(num_states), key=matching.__getitem__))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +16,10 @@ from gossamer.models.markov.emissions import Emission, Prior
 from gossamer.models.markov.neural.em_layer import Series, improve
 from gossamer.models.markov.neural.layout import Layout
 from gossamer.models.markov.neural.spsa import spsa
+from gossamer.models.markov.together import moments
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 GRADIENTS = ("exact", "spsa", "stopped")
 FINALS = ("network", "em")
@@ -109,11 +114,14 @@ class NeuralEMNetwork(nn.Module):
         return vectors
 
     @torch.no_grad()
-    def take_start(self, start: Float[Tensor, " M"], features: Float[np.ndarray, "B F"]) -> None:
+    def take_start(
+        self, start: Float[Tensor, " M"], features: Float[np.ndarray, "B F"], sharing: Sharing | None = None
+    ) -> None:
         """Take the common start, and how features are scaled, from the training data."""
         self.start.copy_(start)
-        self.feature_mean.copy_(torch.from_numpy(features.mean(axis=0)))
-        scale = features.std(axis=0)
+        mean, variance = moments(features, sharing)
+        self.feature_mean.copy_(torch.from_numpy(mean))
+        scale = np.sqrt(variance)
         self.feature_scale.copy_(torch.from_numpy(np.where(scale > 1e-8, scale, 1.0)))
 
     def scaled(self, features: Float[Tensor, "B F"]) -> Float[Tensor, "B F"]:

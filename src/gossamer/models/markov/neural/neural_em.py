@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,13 +15,14 @@ from torch import Tensor
 from gossamer.core.randomness import numpy_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sequences import Sequences
+from gossamer.data.share import Share
 from gossamer.models.markov.artifact import NUM_QUANTILES
 from gossamer.models.markov.durations import DURATIONS
 from gossamer.models.markov.emissions import EMISSIONS
 from gossamer.models.markov.hsmm import HSMM, NextPhase
 from gossamer.models.markov.inputs import Batch, check_for_fit, read_batch
 from gossamer.models.markov.markov_model import NextStep
-from gossamer.models.markov.neural.arguments import check_arguments, features_of, unrolled_of
+from gossamer.models.markov.neural.arguments import check_arguments, feature_dim_of, features_of, unrolled_of
 from gossamer.models.markov.neural.artifact import NeuralEMArtifact
 from gossamer.models.markov.neural.em_layer import observe
 from gossamer.models.markov.neural.judging import judge
@@ -30,7 +31,11 @@ from gossamer.models.markov.neural.methods import WITH_NETWORK, name_states, ora
 from gossamer.models.markov.neural.network import NeuralEMNetwork, Problem
 from gossamer.models.markov.neural.regression import regress_on_features
 from gossamer.models.markov.neural.training import train_network
+from gossamer.models.markov.together import add_up, agree_on_size, check_divided, largest
 from gossamer.models.stored_network import seeded_weights
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 DURATION_MARGIN = 1.5  # the longest duration is that of a rate this many times the largest of the common start
 
@@ -128,35 +133,43 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
 
     def fit(
         self,
-        data: Sequences,
-        validation: Sequences | None = None,
+        data: Sequences | Share[Sequences],
+        validation: Sequences | Share[Sequences] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
         """Fit the common start, then the network; with validation data the epoch that predicts hidden steps best stays.
 
-        Both have features or neither has. A run that finds its `checkpoint` goes on from there.
+        Both have features or neither has. A run that finds its `checkpoint` goes on from there. Processes that give
+        shares find the common start, its regression on features and their scales from all series together.
         """
+        from gossamer.training.sharing import rows_of
+
         self._check_arguments()
         emission = EMISSIONS[self.emission]
-        batch = read_batch(data, emission)
-        check_for_fit(batch, self.num_states, tied=True)
-        self.n_features_in_ = emission.size_of(batch.values, batch.vocabulary)
-        self.feature_dim_ = 0 if batch.features is None else batch.features.shape[1]
+        (held, sharing), (watched, watching) = rows_of(data), rows_of(validation)
+        check_divided(self.random_state, sharing)
+        batch = read_batch(held, emission)
+        check_for_fit(batch, self.num_states, tied=True, sharing=sharing)
+        self.n_features_in_ = agree_on_size(emission, batch, sharing)
+        self.feature_dim_ = feature_dim_of(batch, sharing)
         self.vocabulary_ = batch.vocabulary
-        self.length_quantiles_ = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
-        self._fit_start(data, batch)
+        quantiles = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
+        self.length_quantiles_ = sharing.mean_array(quantiles, len(batch.offsets) - 1)
+        self._fit_start(data, held, batch, sharing)
         self.network_, self.history_ = None, None
         if self.method in WITH_NETWORK:
-            self.network_ = self._new_network(float(np.diff(batch.offsets).mean()) / self.num_states)
-            self._prepare_network(self.network_, batch)
-            held_out = None if validation is None else self._read(validation)
-            history = train_network(self, self.network_, batch, held_out, checkpoint=checkpoint, log=log)
+            num_steps, num_series = add_up(np.array([len(batch.values), len(batch.offsets) - 1]), sharing).tolist()
+            self.network_ = self._new_network(num_steps / num_series / self.num_states)
+            self._prepare_network(self.network_, batch, sharing)
+            held_out = None if watched is None else self._read(watched)
+            shared: dict[str, Any] = {"sharing": sharing, "watching": watching}
+            history = train_network(self, self.network_, batch, held_out, **shared, checkpoint=checkpoint, log=log)
             self.history_ = history.as_dict()
         return self
 
-    def _fit_start(self, data: Sequences, batch: Batch) -> None:
+    def _fit_start(self, data: Sequences | Share[Sequences], held: Sequences, batch: Batch, sharing: Sharing) -> None:
         """Fit one model to all series and take it for the start, its states named after true ones where known."""
         shared = HSMM(
             num_states=self.num_states,
@@ -171,13 +184,13 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
             random_state=self.random_state,
         ).fit(data)
         start = {name: torch.from_numpy(value) for name, value in shared.parameters_.items()}
-        named = name_states(start, shared.predict(data), batch)
+        named = name_states(start, shared.predict(held), batch, sharing)
         self.start_ = {name: value.numpy() for name, value in named.items()}
         wide = {"rates": DURATION_MARGIN * named["duration.rates"]}
-        longest_series = int(np.diff(batch.offsets).max())
+        longest_series = largest(int(np.diff(batch.offsets).max()), sharing)
         needed = DURATIONS["poisson"].longest(wide) or 1
         self.longest_duration_ = self.max_duration or max(2, min(needed, longest_series))
-        self.prior_ = self._prior_of(batch)
+        self.prior_ = self._prior_of(batch, sharing)
 
     def _new_network(self, usual_count: float) -> NeuralEMNetwork:
         with seeded_weights(self.random_state):
@@ -190,14 +203,15 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
                 usual_count,
             )
 
-    def _prepare_network(self, network: NeuralEMNetwork, batch: Batch) -> None:
+    def _prepare_network(self, network: NeuralEMNetwork, batch: Batch, sharing: Sharing) -> None:
         """Let the network begin with the common start, and with what is linear in features."""
         problem, features = self._problem(), self._features(batch)
-        network.take_start(self._start_vector(), features)
+        network.take_start(self._start_vector(), features, sharing)
         if self.regression_rounds:
             series = observe(batch, problem.emission, self.n_features_in_)
             scaled = network.scaled(torch.from_numpy(features))
-            found = regress_on_features(self._start_vector(), scaled, series, problem, self.regression_rounds)
+            start, rounds = self._start_vector(), self.regression_rounds
+            found = regress_on_features(start, scaled, series, problem, rounds, sharing)
             network.take_regression(found.intercept, found.weights)
 
     def models_for(self, data: Sequences | np.ndarray, lengths: Any = None, *, missing: Any = None) -> HSMM:

@@ -7,7 +7,7 @@ The network starts from the last prediction, and is left with what is not linear
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -15,6 +15,10 @@ from torch import Tensor
 
 from gossamer.models.markov.neural.em_layer import Series
 from gossamer.models.markov.neural.network import Problem, em_function
+from gossamer.models.markov.together import add_up_tensors
+
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
 
 EM_ITERATIONS = 2  # in a round: more would wander off from what features say
 HALF_TRUSTED = 2.0  # steps in a state at which EM's parameters of it have weight 1/2
@@ -33,9 +37,17 @@ class Regression(NamedTuple):
 
 
 def regress_on_features(
-    start: Float[Tensor, " M"], features: Float[Tensor, "B F"], series: Series, problem: Problem, rounds: int
+    start: Float[Tensor, " M"],
+    features: Float[Tensor, "B F"],
+    series: Series,
+    problem: Problem,
+    rounds: int,
+    sharing: Sharing | None = None,
 ) -> Regression:
-    """Return what is linear in (scaled) features after some rounds; without rounds, the start."""
+    """Return what is linear in (scaled) features after some rounds; without rounds, the start.
+
+    Processes that have divided the series make EM iterations of their own, and one regression together.
+    """
     found = Regression(start, start.new_zeros(len(start), features.shape[1]))
     layer = em_function(series, problem)
     with torch.no_grad():
@@ -44,7 +56,7 @@ def regress_on_features(
             for _ in range(EM_ITERATIONS):
                 vectors, counts = layer(vectors)
             seen = problem.layout.spread(counts)
-            found = weighted_ridge(features, vectors, seen / (seen + HALF_TRUSTED), start)
+            found = weighted_ridge(features, vectors, seen / (seen + HALF_TRUSTED), start, sharing)
     return found
 
 
@@ -53,6 +65,7 @@ def weighted_ridge(
     targets: Float[Tensor, "B M"],
     weights: Float[Tensor, "B M"],
     usual: Float[Tensor, " M"],
+    sharing: Sharing | None = None,
 ) -> Regression:
     """Regress every column by itself, its ridge chosen by the error of leaving one row out; the intercept has none.
 
@@ -61,8 +74,9 @@ def weighted_ridge(
     num_features = features.shape[1]
     rows = torch.cat([torch.ones(len(features), 1, dtype=features.dtype), features], dim=1)
     gram = torch.einsum("bm,bf,bg->mfg", weights, rows, rows)
-    gram[:, 0, 0] += 1.0
     right = torch.einsum("bm,bf->mf", weights * (targets - usual), rows)
+    gram, right = add_up_tensors([gram, right], sharing)
+    gram[:, 0, 0] += 1.0
     best: Tensor | None = None
     best_error = torch.full((targets.shape[1],), torch.inf, dtype=targets.dtype)
     penalty = torch.ones(num_features + 1, dtype=features.dtype)
@@ -72,7 +86,7 @@ def weighted_ridge(
         solved = torch.einsum("mfg,mg->mf", inverse, right)
         leverage = weights * torch.einsum("bf,mfg,bg->bm", rows, inverse, rows)
         residual = (targets - usual - rows @ solved.T) / (1 - leverage).clamp_min(1e-3)
-        error = (weights * residual.square()).sum(0)
+        (error,) = add_up_tensors([(weights * residual.square()).sum(0)], sharing)
         is_better = error < best_error
         best = solved if best is None else torch.where(is_better[:, None], solved, best)
         best_error = torch.minimum(error, best_error)

@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 
 from gossamer.core.randomness import derive_seed
-from gossamer.data.batching import Batches
 from gossamer.data.content import ragged_take
 from gossamer.models.markov.inputs import Batch
 from gossamer.models.markov.neural.arguments import features_of, unrolled_of
 from gossamer.models.markov.neural.em_layer import log_likelihood, observe
-from gossamer.models.markov.neural.judging import hidden_log_likelihood
+from gossamer.models.markov.neural.judging import hidden_log_likelihood, steps_to_predict
 from gossamer.models.markov.neural.methods import hidden_steps, run_em
 from gossamer.models.markov.neural.network import NeuralEMNetwork
 
 if TYPE_CHECKING:
     from gossamer.models.markov.neural.neural_em import NeuralEM
     from gossamer.training.history import History
+    from gossamer.training.sharing import Sharing
 
 CLIP_NORM = 5.0
 
@@ -39,10 +39,15 @@ def train_network(
     batch: Batch,
     held_out: Batch | None,
     *,
+    sharing: Sharing,
+    watching: Sharing,
     checkpoint: Path | None,
     log: Path | None,
 ) -> History:
-    """Train in place, by the likelihood (4.11), by that of hidden steps, or for EM mapping by the distance to EM."""
+    """Train in place, by the likelihood (4.11), by that of hidden steps, or for EM mapping by the distance to EM.
+
+    `sharing` says how processes have divided the series of `batch`, `watching` those of `held_out`.
+    """
     from gossamer.training.loop import fit as train
     from gossamer.training.step import GradientStep
 
@@ -56,18 +61,21 @@ def train_network(
         del prepared  # it would turn doubles into floats
         return series_loss(model, network, some, generator)
 
+    def judged(some: Batch) -> dict[str, float]:
+        return {"valid_hidden_loglik": hidden_log_likelihood(model, some)}
+
     def validate() -> dict[str, float]:
         assert held_out is not None
-        value = hidden_log_likelihood(model, held_out)
+        measured = watching.measure(judged, held_out, num_to_predict(held_out))
         network.train()
-        return {"valid_hidden_loglik": value}
+        return measured
 
     optimiser = torch.optim.AdamW(network.parameters(), lr=model.learning_rate, weight_decay=model.weight_decay)
     step = GradientStep(
         network, loss, optimiser, clip_norm=CLIP_NORM, random_state=model.random_state, calls_prepared=False
     )
     seed = None if model.random_state is None else derive_seed(model.random_state, "batches")
-    batches = Batches(collate, len(batch.offsets) - 1, model.batch_size, random_state=seed)
+    batches = sharing.batches(collate, len(batch.offsets) - 1, model.batch_size, seed)
     is_watched = held_out is not None
     history = train(
         step,
@@ -102,6 +110,11 @@ def series_loss(model: NeuralEM, network: NeuralEMNetwork, some: Some, generator
         return -likelihood.sum() / max(1, whole.num_observed)
     known = log_likelihood(parameters, seen, problem.emission, problem.longest)
     return (known - likelihood).sum() / (whole.num_observed - seen.num_observed)
+
+
+def num_to_predict(batch: Batch) -> int:
+    """Return by how many steps a process's held-out series count: none only where it has no series."""
+    return max(1, int(steps_to_predict(batch).sum())) if len(batch.offsets) > 1 else 0
 
 
 def em_targets(model: NeuralEM, batch: Batch) -> Tensor:
