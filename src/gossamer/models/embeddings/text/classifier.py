@@ -103,15 +103,6 @@ class AnchorTextClassifier(TextModel):
         self.patience = patience
         self.random_state = random_state
 
-    @property
-    def learns_from_shares(self) -> bool:
-        """Whether texts that processes have divided among them will do."""
-        try:
-            self._check_arguments().check_divided()
-        except ValueError:
-            return False
-        return True
-
     def fit(
         self,
         data: Sentences | Share[Sentences],

@@ -17,17 +17,18 @@ from gossamer.core.randomness import torch_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
+from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_token
 from gossamer.models.embeddings.table import EmbeddingTable
-from gossamer.models.embeddings.text.lm_streams import TableStreamLoss
+from gossamer.models.embeddings.text.lm_streams import TableStreamLoss, lane_batches
 from gossamer.models.embeddings.text.text_model import TextModel, check_sentences
 from gossamer.models.embeddings.text.text_tables import WordTable, table_of
 from gossamer.models.embeddings.text.text_training import seeded_modules
 from gossamer.networks.awd_lstm import AWDLSTM
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.sampled_softmax import NegativeSampler
-from gossamer.networks.word_streams import LaneBatches, Lanes, start_bias_, stream_log_probs
+from gossamer.networks.word_streams import start_bias_, stream_log_probs
 from gossamer.persistence import JSON, check_names
 
 NETWORKS = ("lstm", "awd-lstm")
@@ -111,30 +112,39 @@ class AnchorLanguageModel(TextModel):
 
     def fit(
         self,
-        data: Sentences,
-        validation: Sentences | None = None,
+        data: Sentences | Share[Sentences],
+        validation: Sentences | Share[Sentences] | None = None,
         *,
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Train on sentences; a run that finds its `checkpoint` goes on from there."""
+        """Train on sentences; a run that finds its `checkpoint` goes on from there.
+
+        Shares have the same words on every process. Each process reads its sentences as a stream of its own, in as many
+        of the `batch_size` lanes as its share is.
+        """
         from gossamer.training.devices import process_count
+        from gossamer.training.sharing import rows_of
 
         table_settings = self._check_arguments()
-        stream = _stream_of(data)
-        self.words_ = data.vocabulary
-        self.start_ = int(stream[-1])
-        counts = np.bincount(stream, minlength=len(self.words_))
+        held, sharing = rows_of(data)
+        stream = _stream_of(held)
+        if sharing.is_divided:
+            table_settings.check_divided()
+            sharing.check_same("words", held.vocabulary)
+        self.words_ = held.vocabulary
+        self.start_ = int(sharing.gather(stream[-1:])[-1])  # where the last process's text ends: the end of it all
+        counts = sharing.sum(np.bincount(stream, minlength=len(self.words_)))
         with seeded_modules(self.random_state, "network"):
-            self.network_ = self._make_network(table_settings.build(data))
+            self.network_ = self._make_network(table_settings.build(held, sharing))
         start_bias_(self.network_, counts)
-        lanes = Lanes.of(stream, min(self.batch_size, len(stream)), start=self.start_)
-        batches = LaneBatches(lanes, self.num_steps)
-        pruning = table_settings.pruning(table_of(self.network_), data, self.epochs * batches.count(process_count()))
+        batches = lane_batches(stream, self.batch_size, self.num_steps, start=self.start_, sharing=sharing)
+        num_updates = self.epochs * batches.count(process_count())
+        pruning = table_settings.pruning(table_of(self.network_), held, num_updates, sharing)
         loss = TableStreamLoss(
             self.network_,
-            num_lanes=len(lanes.tokens),
-            num_tokens=len(stream),
+            num_lanes=len(batches.lanes.tokens),
+            num_tokens=int(counts.sum()),
             sampler=None if self.num_samples is None else NegativeSampler(counts, self.num_samples),
             pruning=pruning,
         )
@@ -148,7 +158,7 @@ class AnchorLanguageModel(TextModel):
             checkpoint=checkpoint,
             log=log,
         )
-        self.network_.embedding = table_settings.convert(table_of(self.network_), data)
+        self.network_.embedding = table_settings.convert(table_of(self.network_), held, sharing)
         self.network_.eval()
         return self
 

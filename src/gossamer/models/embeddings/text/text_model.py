@@ -38,6 +38,19 @@ class TextModel(Persistent, BaseEstimator, ABC):
     words_: Vocabulary
     history_: JSON
 
+    @property
+    def learns_from_shares(self) -> bool:
+        """Whether texts that processes have divided among them will do."""
+        try:
+            self._check_arguments().check_divided()
+        except ValueError:
+            return False
+        return True
+
+    @abstractmethod
+    def _check_arguments(self) -> WordTable:
+        """Return the settings of the table; it and all others are checked."""
+
     @abstractmethod
     def _make_network(self, table: EmbeddingTable) -> nn.Module:
         """Return the network over a table."""
