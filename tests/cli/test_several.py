@@ -129,6 +129,41 @@ def test_texts_counts_and_tables_are_divided(gossamer: Gossamer, ratings: Path) 
     assert library.load("vae").words_ == words, "the words of both processes, in one order"
 
 
+def test_series_and_running_texts_are_divided(
+    gossamer: Gossamer, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    owners = np.repeat(np.arange(20), 6)
+    values = 9.0 * (np.arange(120) // 3 % 2) + rng.normal(size=120)
+    series = {"series": [f"s{owner}" for owner in owners], "value": values, "feature_size": owners % 3}
+    write_parts("series", pl.DataFrame(series))
+    words = ["tea", "milk", "rain", "wind"]
+    write_parts("texts", pl.DataFrame({"text": [" ".join([*rng.choice(words, 5), str(row)]) for row in range(40)]}))
+    network = {"num_states": 2, "hidden_dim": 4, "latent_dim": 2, "num_starts": 1, "epochs": 1}
+    table = {"anchor_init": "frequency", "embedding_dim": 6, "num_anchors": 3, "hidden_dim": 4, "num_samples": 3}
+    chosen = {
+        "phases": ["neural-em", "--data", "series", *settings_of(network)],
+        "words": ["anchor-language-model", "--data", "texts", *settings_of({**table, "ratio": 2, "epochs": 1})],
+    }
+    joined = [word for name, command in chosen.items() for word in ("--then", "fit", *command, "--out", name)]
+    with monkeypatch.context() as patched:
+        patched.setenv("NUMBA_DISABLE_JIT", "1")  # compiling takes longer than these few steps
+        done = run_two(*joined[1:])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("saved to") == len(chosen)
+    for name in chosen:
+        config = json.loads(Path(name, "config.json").read_text())
+        assert config["provenance"]["split"]["kind"] == "contents"
+        assert config["provenance"]["fingerprint"].startswith("rows:"), "a sum over what each process has read"
+        done = gossamer("evaluate", name, "--json")
+        assert (done.code, done.err) == (0, ""), "one process opens the same data and the same split"
+        assert json.loads(done.out)["metrics"].keys() == config["metrics"].keys()
+
+
+def settings_of(chosen: dict[str, object]) -> list[str]:
+    return [word for name, value in chosen.items() for word in ("--set", f"{name}={value}")]
+
+
 def test_the_failure_of_one_process_ends_both_with_one_sentence(gossamer: Gossamer, ratings: Path) -> None:
     done = run_two("--astray", "fit", *model_with(8), "--data", ratings.name, *COLUMNS, "--out", "two")
     assert done.returncode != 0

@@ -13,16 +13,19 @@ import pytest
 from gossamer.data.share import Share
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.models.counts import CDAE
-from gossamer.models.embeddings import AnchorRecommender, AnchorTextClassifier
-from gossamer.testing.right_answers import two_blocks, two_topics
+from gossamer.models.embeddings import AnchorLanguageModel, AnchorRecommender, AnchorTextClassifier
+from gossamer.models.markov import HMM, NeuralEM
+from gossamer.testing.right_answers import two_blocks, two_phases, two_topics
 from gossamer.training.sharing import Sharing, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package
 import sharing_program
+import sharing_streams
 
 NUM_PAIRS, NUM_USERS = 120, 24
 FITTED = ("RANKERS", "DOCUMENTS", "ANCHORS", "TEXTS", "COUNTED")
 MODELS = [name for models in FITTED for name in getattr(sharing_program, models)]
+STREAMED = [*sharing_streams.SERIES, *sharing_streams.RUNNING_TEXTS]
 
 
 def train_in_one_and_in_two(folder: Path) -> None:
@@ -44,8 +47,20 @@ def train_in_one_and_in_two(folder: Path) -> None:
     for part in range(3):
         parquet.write_table(table.slice(40 * part, 40), directory / f"{part}.parquet", row_group_size=16)
     sharing_program.train_all(directory, folder / "one")
+    run_two(sharing_program.__file__, directory, folder / "two")
+
+
+def stream_in_one_and_in_two(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir(exist_ok=True)
+    sharing_streams.write_streams(folder)
+    sharing_streams.train_streams(folder, folder / "one")
+    run_two(sharing_streams.__file__, folder, folder / "two")
+
+
+def run_two(program: str | None, *arguments: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*torchrun, sharing_program.__file__, str(directory), str(folder / "two")]
+    command = [*torchrun, str(program), *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
@@ -55,6 +70,13 @@ def train_in_one_and_in_two(folder: Path) -> None:
 def folders(made_once) -> tuple[Path, Path]:
     pytest.importorskip("pyarrow")
     folder = made_once("sharing", train_in_one_and_in_two)
+    return folder / "one", folder / "two"
+
+
+@pytest.fixture(scope="module")
+def streams(made_once) -> tuple[Path, Path]:
+    pytest.importorskip("pyarrow")
+    folder = made_once("sharing-streams", stream_in_one_and_in_two)
     return folder / "one", folder / "two"
 
 
@@ -94,6 +116,31 @@ def test_processes_agree_on_the_model(name, folders):
 @pytest.mark.parametrize("name", [*sharing_program.ANCHORS, "text classifier", "count regressor"])
 def test_one_batch_of_all_shares_gives_the_model_of_one_process(name, folders):
     one, two = read(folders[0], name), read(folders[1], name)
+    for key, values in one.items():
+        np.testing.assert_allclose(two[key], values, rtol=2e-3, atol=1e-5, err_msg=key)
+
+
+def test_series_and_texts_are_divided_unevenly_and_none_is_lost(streams):
+    sizes = np.array([read(streams[1], "sizes", rank)["held"] for rank in (0, 1)])
+    np.testing.assert_array_equal(sizes.sum(axis=0), read(streams[0], "sizes")["held"])
+    assert sizes.min() > 0
+    assert sizes[0, 0] != sizes[1, 0], "else weights would not matter"
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_processes_agree_on_the_model_of_series_and_running_texts(name, streams):
+    one, first, second = read(streams[0], name), read(streams[1], name), read(streams[1], name, 1)
+    assert first.keys() == second.keys() == one.keys()
+    for key, values in first.items():
+        np.testing.assert_array_equal(values, second[key], err_msg=key)
+    counted = {"prior.centre", "prior.variance", "network.feature_mean", "network.feature_scale"}
+    for key in counted & first.keys():  # what is counted over all series
+        np.testing.assert_allclose(first[key], one[key], rtol=1e-6, err_msg=key)
+
+
+@pytest.mark.parametrize("name", ["neural-em", "hsmm", "language model"])
+def test_shares_of_series_and_of_texts_in_equal_lanes_give_the_model_of_one_process(name, streams):
+    one, two = read(streams[0], name), read(streams[1], name)
     for key, values in one.items():
         np.testing.assert_allclose(two[key], values, rtol=2e-3, atol=1e-5, err_msg=key)
 
@@ -150,5 +197,11 @@ def test_what_needs_all_rows_refuses_shares():
         AnchorTextClassifier(anchor_init="codes").fit(Share(two_topics().train))
     with pytest.raises(ValueError, match="relations must be none or wordnet where processes divide texts, got 'both'"):
         AnchorTextClassifier(relations="both").fit(Share(two_topics().train))
+    with pytest.raises(ValueError, match=r"anchor_init must be 'random' or 'frequency', .* got 'codes'"):
+        AnchorLanguageModel().fit(Share(two_topics().train))
+    with pytest.raises(ValueError, match="tied must be True where processes divide the series, got False"):
+        HMM(tied=False).fit(Share(two_phases().train))
+    with pytest.raises(ValueError, match="random_state must be a number where processes divide the series, got None"):
+        NeuralEM(random_state=None).fit(Share(two_phases().train))
     with pytest.raises(ValueError, match="method must not be 'tfidf' where processes divide texts"):
         AnchorTextClassifier(method="tfidf").fit(Share(two_topics().train))
