@@ -42,14 +42,26 @@ def test_models_without_a_graph_say_why(known):
 
 
 @pytest.mark.parametrize("most", [1, 3, 5])
-def test_of_a_long_graph_the_first_operators_are_drawn(known, monkeypatch, most):
-    whole = draw(known["network"].estimator)
+def test_a_long_graph_is_drawn_in_parts(known, monkeypatch, most):
+    estimator = known["network"].estimator
+    whole = draw(estimator)
     monkeypatch.setattr(drawing, "MOST_BOXES", most)
-    found = draw(known["network"].estimator)
-    assert [box.kind for box in found.boxes] == [box.kind for box in whole.boxes[:most]]
-    assert found.total == whole.total == len(whole.boxes)
-    ends = {(arrow.source, arrow.target) for arrow in whole.arrows if arrow.target < most}
-    assert {(arrow.source, arrow.target) for arrow in found.arrows} == ends
+    arrows = set()
+    for part in range(draw(estimator).num_parts):
+        found = draw(estimator, part)
+        own = [box for box in found.boxes if box.role != "earlier"]
+        earlier = {box.number for box in found.boxes if box.role == "earlier"}
+        assert [box.kind for box in own] == [box.kind for box in whole.boxes[found.first : found.first + most]]
+        assert found.total == whole.total == len(whole.boxes)
+        assert earlier == {arrow.source for arrow in found.arrows} & earlier  # none that passes nothing on
+        assert not earlier & {arrow.target for arrow in found.arrows}
+        arrows |= {(arrow.name, arrow.target - len(earlier) + found.first) for arrow in found.arrows}
+    assert arrows == {(arrow.name, arrow.target) for arrow in whole.arrows}
+
+
+def test_a_part_that_is_not_there_is_said(known):
+    with pytest.raises(NotFound, match="There is no part 1 of this graph; it has 1, from 0 on"):
+        draw(known["network"].estimator, 1)
 
 
 def test_arrows_have_the_shapes_of_what_they_pass_on(known):

@@ -270,22 +270,6 @@ def test_weights_have_a_histogram_and_a_file(visit):
     assert waiting.value.suggested_filename.endswith(".npy")
 
 
-def test_a_graph_is_walked_by_keys_and_its_boxes_open(visit):
-    page = visit.open("layers", model="network")
-    page.get_by_label("Show").select_option("graph")
-    boxes = page.locator(".graph .box")
-    expect(page.locator(".graphside")).to_contain_text("Goes in")
-    boxes.first.focus()
-    page.keyboard.press("ArrowDown")
-    expect(boxes.nth(1)).to_be_focused()
-    expect(boxes.nth(1)).to_have_class(re.compile("chosen"))
-    page.locator(".graph .box", has_text="24×5").click()
-    page.locator(".graphside .link").first.click()
-    expect(page.locator(".graphside .histogram")).to_be_visible()
-    visit.open("layers", model="index", show="graph")
-    expect(page.locator(".notice").last).to_contain_text("This model has no graph")
-
-
 def test_runs_show_the_front_and_change_with_the_choice(visit):
     page = visit.open("runs", model="als", experiment="tiny")
     expect(page.locator(".scatter .point")).to_have_count(3)

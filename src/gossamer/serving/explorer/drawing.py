@@ -18,7 +18,7 @@ from gossamer.serving.export.graph import Graph, Node, Port
 from gossamer.serving.export.onnx_file import draw_graph
 from gossamer.serving.export.shapes import infer_shapes
 
-MOST_BOXES = 400  # that anybody reads, the first ones; loops are written out in graphs, and some have thousands
+MOST_BOXES = 400  # of one part, more than anybody reads; loops are written out in graphs, and some have thousands
 FEW = 4  # numbers that are written out instead of described
 
 
@@ -42,7 +42,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Box:
-    """One operator, or one end of the graph (`role` is "input" or "output"), at column `x` of row `y`."""
+    """One operator, or one end of the graph (`role` is "input" or "output"), at column `x` of row `y`.
+
+    The role "earlier" is that of an operator of an earlier part, which passes something on to this one.
+    """
 
     number: int
     role: str
@@ -66,33 +69,49 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes and arrows, in a field of `width` columns and `height` rows; `total` is how many boxes the graph has."""
+    """Boxes and arrows of a part of a graph, in a field of `width` columns and `height` rows.
+
+    The graph has `total` boxes in `num_parts` parts; those of this part begin with number `first`.
+    """
 
     answers: str
     total: int
+    num_parts: int
+    first: int
     boxes: list[Box]
     arrows: list[Arrow]
     width: float
     height: int
 
 
-def draw(estimator: Any) -> Drawing:
-    """Return the drawing of a fitted model; a NotFound, with the reason, where it has no graph."""
+def draw(estimator: Any, part: int = 0) -> Drawing:
+    """Return a part of the drawing of a fitted model; a NotFound, with the reason, where it has no graph or part."""
     try:
         graph = draw_graph(estimator)
     except ValueError as error:
         raise NotFound(f"This model has no graph: {error}.") from None
-    every: list[Port | Node] = [*graph.inputs, *graph.nodes]
-    ends = every[:MOST_BOXES]  # in an order in which they are computed, so that no arrow into them is missing
-    arrows = [arrow for arrow in _arrows(graph) if arrow[1] < len(ends)]
-    places, paths = layered(len(ends), [(source, target) for source, target, _ in arrows])
+    every: list[Port | Node] = [*graph.inputs, *graph.nodes]  # in an order in which they can be computed
+    num_parts = max(1, -(-len(every) // MOST_BOXES))
+    if part >= num_parts:
+        raise NotFound(f"There is no part {part} of this graph; it has {num_parts}, from 0 on.")
+    first, end = part * MOST_BOXES, min((part + 1) * MOST_BOXES, len(every))
+    into = [arrow for arrow in _arrows(graph) if first <= arrow[1] < end]
+    earlier = sorted({source for source, _, _ in into if source < first})
+    drawn = {place: number for number, place in enumerate([*earlier, *range(first, end)])}
+    arrows = [(drawn[source], drawn[target], name) for source, target, name in into]
+    places, paths = layered(len(drawn), [(source, target) for source, target, _ in arrows])
     shapes = {name: " × ".join(map(str, shape)) for name, shape in infer_shapes(graph).items()}
     weights = _weights_by_content(estimator)
     outputs = {port.name: port for port in graph.outputs}
-    boxes = [_box(number, one, graph, weights, outputs, places[number]) for number, one in enumerate(ends)]
+    boxes = [
+        _box(number, every[place], graph, weights, outputs, places[number], is_earlier=place < first)
+        for place, number in drawn.items()
+    ]
     return Drawing(
         answers=graph.answers,
         total=len(every),
+        num_parts=num_parts,
+        first=first,
         boxes=boxes,
         arrows=[
             Arrow(source, target, name, shapes.get(name, ""), path)
@@ -120,7 +139,11 @@ def _box(
     weights: dict[Any, tuple[str, str, bool]],
     outputs: dict[str, Port],
     place: tuple[float, int],
+    *,
+    is_earlier: bool,
 ) -> Box:
+    if is_earlier:
+        return Box(number, "earlier", one.name if isinstance(one, Port) else one.kind, {}, [], *place)
     if isinstance(one, Port):
         return Box(number, "input", one.name, _end(one), [], *place)
     port = outputs.get(one.outputs[0])

@@ -98,15 +98,14 @@ class Knowledge:
         """What the model sorts its names into."""
         return self._once("groups", lambda: self.ask(lambda: find_groups(self.estimator, self.vocabularies)))
 
-    @property
-    def drawing(self) -> Drawing:
-        """How the model computes its answer, as a graph."""
+    def drawing(self, part: int) -> Drawing:
+        """Return how the model computes its answer, as a graph, of which long ones have several parts."""
 
         def make() -> Drawing:
-            drawn: Drawing = self.ask(lambda: draw(self.estimator))
+            drawn: Drawing = self.ask(lambda: draw(self.estimator, part))
             return drawn
 
-        return self._once("drawing", make)
+        return self._once(("drawing", part), make)
 
     @property
     def spaces(self) -> dict[str, Space]:

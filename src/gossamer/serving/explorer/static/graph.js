@@ -4,21 +4,22 @@ import { get } from "./api.js";
 import { el, show, svg } from "./dom.js";
 import { count, number } from "./numbers.js";
 import { card, facts, notice } from "./parts.js";
+import { go } from "./state.js";
 import { tensorFacts } from "./tensor.js";
 
 const WIDE = 150, HIGH = 46, COLUMN = 170, ROW = 84, MARGIN = 14;
 const ZOOMS = [0.35, 0.5, 0.7, 1, 1.4];
 
-export async function drawGraph(place, model) {
+export async function drawGraph(place, model, part = 0) {
   let drawing;
   try {
-    drawing = await get("graph", { model });
+    drawing = await get("graph", { model, part });
   } catch (error) {
     place.append(notice(error.message));
     return;
   }
   const width = 2 * MARGIN + drawing.width * COLUMN, height = 2 * MARGIN + drawing.height * ROW;
-  const side = el("div", { class: "graphside", "aria-live": "polite" }, about(drawing));
+  const side = el("div", { class: "graphside", "aria-live": "polite" }, about(drawing, model, part));
   const boxes = drawing.boxes.map((box) => drawBox(box));
   const picture = svg(
     "svg",
@@ -38,7 +39,7 @@ export async function drawGraph(place, model) {
     if (isMoved) boxes[chosen].focus();
     const lit = drawing.arrows.map((arrow) => arrow.source === chosen || arrow.target === chosen);
     picture.querySelectorAll(".arrow").forEach((arrow, at) => arrow.classList.toggle("lit", lit[at]));
-    show(side, opened(drawing, chosen, model, (other) => open(other, true)));
+    show(side, opened(drawing, chosen, model, (other) => open(other, true)), parts(drawing, model, part));
   };
   boxes.forEach((box, at) => box.addEventListener("click", () => open(at)));
   picture.addEventListener("keydown", (event) => {
@@ -66,7 +67,7 @@ const top = ({ y }) => MARGIN + y * ROW;
 
 function drawBox(box) {
   const weights = box.constants.filter((one) => !one.text);
-  const lines = box.role ? box.attributes.shape : weights.map((one) => one.shape.join("×")).join(", ") || box.constants.map((one) => one.text).join(", ");
+  const lines = box.role ? box.attributes.shape ?? "" : weights.map((one) => one.shape.join("×")).join(", ") || box.constants.map((one) => one.text).join(", ");
   const below = lines.length > 22 ? `${lines.slice(0, 21)}…` : lines;
   return svg(
     "g",
@@ -115,13 +116,22 @@ function neighbour({ boxes, arrows }, at, key) {
   return row[row.indexOf(boxes[at]) + step]?.number ?? -1;
 }
 
-function about({ answers, boxes, total }) {
+// Where a long graph is cut: which operators these are, and the way to those before and after them.
+function parts({ first, total, num_parts: many, boxes }, model, part) {
+  if (many === 1) return null;
+  const last = first + boxes.filter((box) => box.role !== "earlier").length;
+  const turn = (text, next) => el("button", { type: "button", class: "button", disabled: next < 0 || next >= many, on: { click: () => go("layers", { model, show: "graph", part: next || undefined }) } }, text);
+  return card("A long graph", "", el("p", {}, `Operators ${count(first + 1)} to ${count(last)} of ${count(total)}: loops are written out, step by step.`), el("div", { class: "choices" }, turn("Earlier", part - 1), turn("Later", part + 1)));
+}
+
+function about(drawing, model, part) {
+  const { answers, boxes } = drawing;
   const ends = (role) => boxes.filter((box) => box.role === role);
   const listed = (role) => Object.fromEntries(ends(role).map((box) => [box.kind, `${box.attributes.shape}, ${box.attributes.type}`]));
   return [
     el("p", { class: "lead" }, `${answers[0].toUpperCase()}${answers.slice(1)}.`),
-    total > boxes.length ? notice(`These are the first ${count(boxes.length)} of ${count(total)} operators: loops are written out, step by step.`) : null,
-    card("Goes in", "", facts(listed("input"))),
+    parts(drawing, model, part),
+    ends("input").length ? card("Goes in", "", facts(listed("input"))) : null,
     ends("output").length ? card("Comes out", "", facts(listed("output"))) : null,
     el("p", { class: "small" }, "Click a box for its settings and weights. By keyboard: arrows follow the graph, Enter opens. The same graph as a file: gossamer export --to onnx."),
   ];

@@ -10,7 +10,7 @@ import { tensorFacts } from "./tensor.js";
 
 const SHOWN = [["list", "layers"], ["graph", "graph of operators"]];
 
-export async function drawLayers(place, { model, show: shown = "list" }) {
+export async function drawLayers(place, { model, show: shown = "list", part = 0 }) {
   const found = await get("layers", { model });
   const saved = found.before ? [["values before", count(found.before)]] : [];
   place.append(
@@ -18,7 +18,7 @@ export async function drawLayers(place, { model, show: shown = "list" }) {
     tiles([["layers", count(found.layers.length)], ["values", count(found.values)], ...saved, ["size", bytes(found.bytes)]]),
     el("div", { class: "choices" }, choice("Show", SHOWN, shown, (next) => go("layers", { model, show: next === "list" ? undefined : next }))),
   );
-  if (shown === "graph") await drawGraph(place, model);
+  if (shown === "graph") await drawGraph(place, model, Number(part));
   else place.append(found.layers.length ? el("div", { class: "flow" }, branches(found.layers, model)) : notice("Nothing is stored."));
 }
 
