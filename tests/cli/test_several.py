@@ -239,4 +239,14 @@ def test_others_than_the_first_keep_quiet(
     for is_first, word in ((True, "process 1: no"), (False, None)):
         monkeypatch.setattr("gossamer.runner.together.is_first_to_fail", lambda answer=is_first: answer)
         assert last_word("no") == word
-        assert last_word("no", of_all=True) == ("no" if is_first else None)
+    waited = []
+    monkeypatch.setattr("gossamer.runner.together.wait_for_a_word", lambda: waited.append(True))
+    assert last_word("no", of_all=True) is None, "the first process says it"
+    assert waited == [True], "and may be killed when this one ends before"
+
+
+def test_what_is_true_of_all_the_first_process_says(second: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "0")
+    for is_first, word in ((True, "no"), (False, None)):
+        monkeypatch.setattr("gossamer.runner.together.is_first_to_fail", lambda answer=is_first: answer)
+        assert last_word("no", of_all=True) == last_word("no") == word

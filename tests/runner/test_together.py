@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from torch.distributed import TCPStore
 
-from gossamer.runner.together import Processes, is_first_to_fail, joined
+from gossamer.runner.together import Processes, is_first_to_fail, joined, wait_for_a_word
 
 
 def test_a_process_that_is_alone_writes_waits_for_nobody_and_speaks_for_itself() -> None:
@@ -22,7 +24,10 @@ def test_the_first_to_fail_speaks_for_all(monkeypatch: pytest.MonkeyPatch) -> No
     for name, value in {**known, "MASTER_PORT": store.port}.items():
         monkeypatch.setenv(name, str(value))
     assert [is_first_to_fail() for _ in range(3)] == [True, False, False]
+    wait_for_a_word()
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    monkeypatch.setattr("gossamer.runner.together.PATIENCE", timedelta(milliseconds=50))
+    wait_for_a_word()  # in vain, but not for ever
     assert is_first_to_fail()
 
 

@@ -35,12 +35,15 @@ def only_the_first_speaks() -> Iterator[None]:
 def last_word(sentence: str, *, of_all: bool = False) -> str | None:
     """Return what this process says of why the command ends; None where another has said it for all.
 
-    It names itself unless the sentence is true `of_all` processes.
+    It names itself. What is true `of_all` processes the first one says, after what else it has to say.
     """
     if process_count() == 1:
         return sentence
-    from gossamer.runner.together import is_first_to_fail
+    from gossamer.runner.together import is_first_to_fail, wait_for_a_word
 
+    if of_all and process_rank():
+        wait_for_a_word()
+        return None
     if not is_first_to_fail():
         return None
-    return f"process {process_rank()}: {sentence}" if process_rank() and not of_all else sentence
+    return f"process {process_rank()}: {sentence}" if process_rank() else sentence

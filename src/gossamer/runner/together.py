@@ -14,6 +14,7 @@ from gossamer.core.processes import process_count, process_rank
 
 # Process 0 judges and writes while the others wait; torch's half an hour may not do.
 LONGEST_WAIT = timedelta(days=7)
+PATIENCE = timedelta(seconds=5)  # with processes that are ending
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,28 @@ def is_first_to_fail() -> bool:
     """
     if process_count() == 1:
         return True
-    import torch
-
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     try:
-        store = torch.distributed.TCPStore(  # type: ignore[attr-defined]
-            address, port, is_master=False, timeout=timedelta(seconds=5), wait_for_workers=False
-        )
-        return int(store.add(f"gossamer/failed/{attempt}", 1)) == 1
+        return int(_meeting_place().add(_failures(), 1)) == 1
     except RuntimeError:
         return True
+
+
+def wait_for_a_word() -> None:
+    """Wait some seconds until a process has said why all end: the launcher kills the others once one has ended."""
+    try:
+        _meeting_place().wait([_failures()], PATIENCE)
+    except RuntimeError:
+        return
+
+
+def _meeting_place() -> Any:
+    import torch
+
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    return torch.distributed.TCPStore(  # type: ignore[attr-defined]
+        address, port, is_master=False, timeout=PATIENCE, wait_for_workers=False
+    )
+
+
+def _failures() -> str:
+    return f"gossamer/failed/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
