@@ -13,7 +13,7 @@ LABELS, OFFSETS = np.array([0, 0, 1, 2, 2, 1, 0, 0]), np.array([0, 5, 8])
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_a_start_excludes_nothing_and_has_the_shapes_announced(chain: Chain):
-    start = chain.start(LABELS, OFFSETS, 3, 0.1)
+    start = chain.start(LABELS, OFFSETS, 3)
     assert {name: tuple(value.shape[1:]) for name, value in start.items()} == chain.shapes(3)
     torch.testing.assert_close(start["transition"].sum(-1), torch.ones(1, 3).double())
     likelihood = chain.log_likelihood(start, torch.zeros(8, 3).double(), OFFSETS)
@@ -22,7 +22,7 @@ def test_a_start_excludes_nothing_and_has_the_shapes_announced(chain: Chain):
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_the_m_step_raises_likelihood_and_prior_together(chain: Chain):
-    parameters = chain.start(LABELS, OFFSETS, 3, 0.5)
+    parameters = chain.start(LABELS, OFFSETS, 3)
     emissions = torch.randn(8, 3, dtype=torch.double)
     values = []
     for _ in range(6):
@@ -34,7 +34,7 @@ def test_the_m_step_raises_likelihood_and_prior_together(chain: Chain):
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_next_states_and_samples_are_those_of_the_chain(chain: Chain):
-    start = chain.start(LABELS, OFFSETS, 3, 0.1)
+    start = chain.start(LABELS, OFFSETS, 3)
     following = chain.next_states(start, torch.zeros(8, 3).double(), OFFSETS)
     torch.testing.assert_close(following.sum(1), torch.ones(2).double())
     lengths = np.full(3000, 9)
@@ -50,7 +50,7 @@ def test_free_parameters():
 
 def test_longest_duration_grows_up_to_its_bound():
     chain = HSMMChain(DURATIONS["poisson"], 6, most=20)
-    start = chain.start(LABELS, OFFSETS, 3, 0.0)
+    start = chain.start(LABELS, OFFSETS, 3)
     counts = {"initial": torch.ones(1, 3).double(), "transition": torch.ones(1, 3, 3).double()}
     counts["duration"] = torch.tensor([0.0, 0, 0, 0, 1, 4]).double().repeat(1, 3, 1)
     chain.maximise(counts, start, 0.0)

@@ -19,7 +19,7 @@ def some_step(num_owners: int = 1, num_candidates: int = 3) -> EMStep:
     chain = HSMMChain(DURATIONS["poisson"], 6)
     candidates = []
     for _ in range(num_candidates):
-        start = chain.start(rng.integers(0, 2, 40), np.array([0, 20, 40]), 2, 0.1)
+        start = chain.start(rng.integers(0, 2, 40), np.array([0, 20, 40]), 2)
         start["emission.means"] = torch.from_numpy(rng.normal(size=(1, 2, 2)))
         start["emission.variances"] = torch.ones(1, 2, 2).double()
         candidates.append({k: v.repeat(num_owners, *[1] * (v.ndim - 1)) for k, v in start.items()})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float64, Int64
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.core.checks import check_int
@@ -14,7 +16,16 @@ from gossamer.models.markov.chains import Chain
 from gossamer.models.markov.emissions import EMISSIONS
 from gossamer.persistence import JSON, Persistent, check_array, check_names
 
+if TYPE_CHECKING:
+    from gossamer.training.sharing import Sharing
+
 NUM_QUANTILES = 101
+
+
+def length_quantiles(offsets: Int64[np.ndarray, " B+1"], sharing: Sharing) -> Float64[np.ndarray, " Q"]:
+    """Return quantiles of how long all processes' series are: a number per series is little beside the series."""
+    found: np.ndarray = np.quantile(sharing.gather(np.diff(offsets)), np.linspace(0, 1, NUM_QUANTILES))
+    return found
 
 
 class MarkovArtifact(Persistent, ABC):

@@ -16,6 +16,7 @@ from gossamer.models.markov import hmm_recursions, hsmm_recursions
 from gossamer.models.markov.durations import Duration
 from gossamer.models.markov.emissions.family import Parameters, dirichlet_log_prior, dirichlet_mode, log_probs
 from gossamer.models.markov.forecasting import next_hsmm_states
+from gossamer.models.markov.labels import Labels
 from gossamer.models.markov.sampling import sample_hmm_states, sample_hsmm_states
 from gossamer.models.markov.together import add_up
 
@@ -34,14 +35,7 @@ class Expected(NamedTuple):
 class Chain(Protocol):
     """What an estimator asks of the hidden states."""
 
-    def start(
-        self,
-        labels: np.ndarray,
-        offsets: np.ndarray,
-        num_states: int,
-        pseudo_count: float,
-        sharing: Sharing | None = None,
-    ) -> Parameters:
+    def start(self, labels: Labels, offsets: np.ndarray, num_states: int, sharing: Sharing | None = None) -> Parameters:
         """Return parameters of one owner from a first guess of the states, that of all processes by `sharing`."""
 
     def expect(self, parameters: Parameters, log_emissions: Float[Tensor, "N K"], offsets: np.ndarray) -> Expected:
@@ -82,7 +76,7 @@ class Chain(Protocol):
 
 
 def _label_counts(
-    labels: np.ndarray, offsets: np.ndarray, num_states: int, sharing: Sharing | None
+    labels: Labels, offsets: np.ndarray, num_states: int, sharing: Sharing | None
 ) -> tuple[Float[Tensor, "1 K"], Float[Tensor, "1 K K"]]:
     """Return how often a labelled sequence begins with a state, and how often one follows another."""
     begins = offsets[:-1][np.diff(offsets) > 0]
@@ -99,16 +93,8 @@ def _label_counts(
 class HMMChain:
     """The next state depends on this one."""
 
-    def start(
-        self,
-        labels: np.ndarray,
-        offsets: np.ndarray,
-        num_states: int,
-        pseudo_count: float,
-        sharing: Sharing | None = None,
-    ) -> Parameters:
+    def start(self, labels: Labels, offsets: np.ndarray, num_states: int, sharing: Sharing | None = None) -> Parameters:
         """Count the labels, with one more of everything: a first guess must exclude nothing."""
-        del pseudo_count
         initial, pairs = _label_counts(labels, offsets, num_states, sharing)
         return {"initial": dirichlet_mode(initial, 1.0, None), "transition": dirichlet_mode(pairs, 1.0, None)}
 
@@ -174,16 +160,8 @@ class HSMMChain:
     def __init__(self, family: Duration, longest: int, *, most: int = 0, prior_mean: float = 5.0) -> None:
         self.family, self.longest, self.most, self.prior_mean = family, longest, most, prior_mean
 
-    def start(
-        self,
-        labels: np.ndarray,
-        offsets: np.ndarray,
-        num_states: int,
-        pseudo_count: float,
-        sharing: Sharing | None = None,
-    ) -> Parameters:
+    def start(self, labels: Labels, offsets: np.ndarray, num_states: int, sharing: Sharing | None = None) -> Parameters:
         """Count where labels change; states begin with equal durations."""
-        del pseudo_count
         initial, pairs = _label_counts(labels, offsets, num_states, sharing)
         durations = self.family.start(self.prior_mean, num_states, self.longest)
         return {

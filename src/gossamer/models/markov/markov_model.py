@@ -17,7 +17,7 @@ from gossamer.core.randomness import numpy_generator
 from gossamer.data.sequences import Sequences
 from gossamer.data.share import Share
 from gossamer.models.markov import labels, starts
-from gossamer.models.markov.artifact import NUM_QUANTILES, MarkovArtifact
+from gossamer.models.markov.artifact import MarkovArtifact, length_quantiles
 from gossamer.models.markov.chains import Chain
 from gossamer.models.markov.emissions import EMISSIONS, Emission, Parameters, Prior, owner_sums
 from gossamer.models.markov.inputs import Batch, check_for_fit, read_batch
@@ -102,8 +102,7 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
         self._check_validation(watched)
         self.n_features_in_ = agree_on_size(emission, batch, sharing)
         self.vocabulary_ = batch.vocabulary
-        quantiles = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
-        self.length_quantiles_ = sharing.mean_array(quantiles, len(batch.offsets) - 1)
+        self.length_quantiles_ = length_quantiles(batch.offsets, sharing)
         step = self._new_step(batch, emission, generator, sharing)
         self._remember_chain(step.chain)
 
@@ -150,7 +149,7 @@ class MarkovModel(MarkovArtifact, BaseEstimator):
             weights = torch.nn.functional.one_hot(torch.from_numpy(guess), self.num_states).double()
             (sums,) = add_up_tensors([owner_sums(observed, weights, None, 1)], sharing)
             found = emission.maximise(sums, observed, prior, None)
-            start = chain.start(guess, batch.offsets, self.num_states, self.pseudo_count, sharing)
+            start = chain.start(guess, batch.offsets, self.num_states, sharing)
             start |= {EMISSION + name: value for name, value in found.items()}
             # Models of single series begin with what is common to all: their states keep one meaning.
             candidates.append(

@@ -16,7 +16,7 @@ from gossamer.core.randomness import numpy_generator
 from gossamer.core.search_space import Integer, Real, SearchSpace
 from gossamer.data.sequences import Sequences
 from gossamer.data.share import Share
-from gossamer.models.markov.artifact import NUM_QUANTILES
+from gossamer.models.markov.artifact import length_quantiles
 from gossamer.models.markov.durations import DURATIONS
 from gossamer.models.markov.emissions import EMISSIONS
 from gossamer.models.markov.hsmm import HSMM, NextPhase
@@ -155,8 +155,7 @@ class NeuralEM(NeuralEMArtifact, BaseEstimator):
         self.n_features_in_ = agree_on_size(emission, batch, sharing)
         self.feature_dim_ = feature_dim_of(batch, sharing)
         self.vocabulary_ = batch.vocabulary
-        quantiles = np.quantile(np.diff(batch.offsets), np.linspace(0, 1, NUM_QUANTILES))
-        self.length_quantiles_ = sharing.mean_array(quantiles, len(batch.offsets) - 1)
+        self.length_quantiles_ = length_quantiles(batch.offsets, sharing)
         self._fit_start(data, held, batch, sharing)
         self.network_, self.history_ = None, None
         if self.method in WITH_NETWORK:
