@@ -125,6 +125,7 @@ BAD = [
     ("spread", {"model": "topics", "key": "topics", "name": "absent"}, 404, "is not among"),
     ("graph", {"model": "index"}, 404, "This model has no graph"),
     ("graph", {"model": "network", "part": 5}, 404, "There is no part 5"),
+    ("graph", {"model": "network", "part": 10**40}, 404, "There is no part 1"),
     ("graph", {"model": "network", "part": -1}, 422, "part"),
     ("tensor", {"model": "network", "layer": "7", "weight": "absent"}, 404, "has no weight"),
     ("tensor.npy", {"model": "network", "layer": "absent", "weight": "bias"}, 404, "has no layer"),
