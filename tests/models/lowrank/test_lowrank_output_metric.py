@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -63,6 +66,16 @@ def test_gradients_are_switched_back() -> None:
     model = nn.Linear(3, 2).requires_grad_(False)
     metric_of(nn.Sequential(model), torch.randn(10, 3), "0")
     assert not model.weight.requires_grad
+
+
+def test_responses_of_the_network_are_let_go() -> None:
+    model = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 2))
+    seen: list[weakref.ref[torch.Tensor]] = []
+    model[0].register_forward_hook(lambda _module, _inputs, output: seen.append(weakref.ref(output)))
+    metric_of(model, torch.randn(10, 3), "0")
+    gc.collect()
+    assert len(seen) == 1
+    assert seen[0]() is None
 
 
 def test_truncated_factors_lose_least_at_the_end_of_the_network() -> None:

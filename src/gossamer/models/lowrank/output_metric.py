@@ -9,6 +9,7 @@ network that fits its training data to the last row, whose loss has no gradient 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,10 +62,9 @@ class OutputMetrics:
 
     def _listen(self, call: Call) -> None:
         if call.output.requires_grad:
-            # A hook sees the gradient here, also where an activation then works in place.
-            call.output.register_hook(  # type: ignore[no-untyped-call]
-                lambda gradient: self._add(call.site, call.kind, gradient)
-            )
+            # A hook sees the gradient here, also where an activation then works in place. It must not know the output
+            # itself, which holds it: the two would keep each other, and all responses of the network, for ever.
+            call.output.register_hook(partial(self._add, call.site, call.kind))  # type: ignore[no-untyped-call]
 
     def _add(self, site: Site, kind: str, gradient: Tensor) -> None:
         rows, share = _rows(site, kind, gradient)
