@@ -57,6 +57,12 @@ def language_model(gossamer: Gossamer) -> str:
     return "words"
 
 
+def test_a_saved_model_has_examples_of_its_own(gossamer: Gossamer, language_model: str) -> None:
+    done = gossamer("compress", language_model, "--bytes", 0.5, "--example", "net.py:one", "-o", "small")
+    assert done.code == 2
+    assert "example must be left out for a saved model, which has data of its own, got net.py:one" in done.err
+
+
 def test_a_saved_model_is_compressed_and_judged(gossamer: Gossamer, language_model: str) -> None:
     words = ("--bytes", 0.8, "--keep", "embedding", "--iterations", 2)
     done = gossamer("compress", language_model, *words, "--out", "small")

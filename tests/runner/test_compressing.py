@@ -24,6 +24,9 @@ def batches():
 
 def number():
     return 3
+
+def one():
+    return torch.randn(1, 8)
 """
 
 
@@ -44,10 +47,14 @@ def test_a_network_of_ones_own(network: str, tmp_path: Path) -> None:
         limits={"params": 0.8, "macs": None},
         weights=tmp_path / "w.safetensors",
         iterations=2,
+        example=f"{network}:one",
     )
     again = load_compressed(find_function(f"{network}:build")(), tmp_path / "small")
     inputs = torch.randn(2, 8)
     torch.testing.assert_close(again(inputs), small(inputs))
+    words = (f"{network}:build", f"{network}:batches", tmp_path / "other")
+    with pytest.raises(ValueError, match="example must have a tensor among the inputs, got"):
+        compress_own(*words, limits={"params": 0.8}, example=f"{network}:number")
 
 
 @pytest.mark.parametrize(

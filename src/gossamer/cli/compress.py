@@ -38,6 +38,10 @@ def run(
     keep: Annotated[list[str] | None, typer.Option(help="Layers that stay whole, by pattern.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Layers that may be split, by pattern.")] = None,
     iterations: Annotated[int | None, typer.Option(help="SQP iterations of the search.")] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(help="For a module: file.py:function that returns inputs to count and time (default: batch 1)."),
+    ] = None,
 ) -> None:
     """Compress a trained network to a budget, and say where the budget went."""
     from gossamer.cli.printing import print_line
@@ -56,12 +60,15 @@ def run(
         "iterations": iterations,
     }
     if is_own(model):
-        small = compress_own(model, data, out, limits={**limits, "of": of}, weights=weights, **options)
+        limits_of = {**limits, "of": of}
+        small = compress_own(model, data, out, limits=limits_of, weights=weights, example=example, **options)
         report, drawing = small.compression_report, out / "layers.svg"
         after = f"with {drawing.name}, a drawing of where the budget went"
     else:
         if weights is not None:
             raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
+        if example is not None:
+            raise ValueError(f"example must be left out for a saved model, which has data of its own, got {example}")
         settings = {**limits, "budget_of": of, **options}
         report, drawing = compress_artifact(model, out, settings=settings, data=data), Path(f"{out}-layers.svg")
         after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"

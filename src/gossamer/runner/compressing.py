@@ -38,13 +38,15 @@ def compress_own(
     limits: Mapping[str, Any],
     weights: Path | None = None,
     iterations: int | None = None,
+    example: str | None = None,
     **options: Any,
 ) -> nn.Module:
     """Build a user's module, give it weights, compress it on the user's batches, and save it in `out`.
 
-    `build` and `data` are `file.py:function`; a function `loss(output, target)` in the file of `data` is used where
-    there is one, cross-entropy otherwise. The files are executed: they are the user's own. `limits` are the arguments
-    of `Budget`; those that are None, here and among `options`, are left to their defaults.
+    `build` and `data` are `file.py:function`, as is `example`, for the inputs that are counted and timed in place of
+    the first batch; a function `loss(output, target)` in the file of `data` is used where there is one, cross-entropy
+    otherwise. The files are executed: they are the user's own. `limits` are the arguments of `Budget`; those that are
+    None, here and among `options`, are left to their defaults.
     """
     budget = Budget(**{name: value for name, value in limits.items() if value is not None})
     if data is None:
@@ -57,12 +59,13 @@ def compress_own(
     module, _ = _open(data)
     loss = getattr(module, "loss", functional.cross_entropy)
     search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
+    inputs = None if example is None else find_function(example)()
     said = {name: value for name, value in options.items() if value is not None}
     cuts = said.get("scheme") == PRUNE
     if cuts:
         del said["scheme"]
     small = (prune if cuts else compress)(
-        model, data=find_function(data)(), budget=budget, loss=loss, search=search, **said
+        model, data=find_function(data)(), budget=budget, loss=loss, search=search, example=inputs, **said
     )
     save_compressed(small, out)
     return small

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from gossamer.models.lowrank.batches import BatchSource, num_rows
+from gossamer.models.lowrank.batches import BatchSource, counted_batch, num_rows
 
 PAIRS = [(torch.full((2, 3), float(number)), torch.tensor([number, number])) for number in range(3)]
 
@@ -50,6 +50,15 @@ def test_models_with_several_arguments_and_without_targets():
 def test_other_data_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
         BatchSource(data, needs_targets=True)[0]
+
+
+def test_an_example_is_counted_in_place_of_the_first_batch():
+    source = BatchSource(PAIRS, needs_targets=True)
+    assert counted_batch(source, None) is source[0]
+    assert counted_batch(source, PAIRS[0][0])[0][0] is PAIRS[0][0]
+    assert counted_batch(source, (PAIRS[0][0], 3))[0] == (PAIRS[0][0], 3)
+    with pytest.raises(ValueError, match="example must have a tensor among the inputs, got \\['str'\\]"):
+        counted_batch(source, "image.png")
 
 
 def test_inputs_need_a_tensor():

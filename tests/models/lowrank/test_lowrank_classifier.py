@@ -33,6 +33,24 @@ def test_budgets_are_met_and_sizes_told():
     assert model.explain(n=1)["layers"][0]["layer"] == "1"
 
 
+def test_as_many_inputs_are_timed_as_are_asked_for(monkeypatch):
+    timed = []
+
+    def time_models(models, batch, repeats=5):
+        timed.append(len(batch[0][0]))
+        return [1.0] * len(models)
+
+    for module in ("attempts", "compressed_network"):
+        monkeypatch.setattr(f"gossamer.models.lowrank.{module}.time_models", time_models)
+    parts = two_patterns()
+    CompressedClassifier(timed_rows=1, **SMALL).fit(parts.train)
+    CompressedClassifier(timed_rows=1, params=0.7, allocator="uniform", **SMALL).fit(parts.train)
+    CompressedClassifier(params=0.7, allocator="uniform", **SMALL).fit(parts.train)
+    assert timed == [1, 1, 16]
+    with pytest.raises(ValueError, match="timed_rows must be an integer >= 1, got 0"):
+        CompressedClassifier(timed_rows=0).fit(parts.train)
+
+
 def test_data_of_other_shapes_are_named():
     parts = two_patterns()
     model = CompressedClassifier(**SMALL).fit(parts.train)

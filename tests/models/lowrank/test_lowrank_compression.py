@@ -90,6 +90,21 @@ def test_times_are_measured():
         compress(model, data=data, budget=Budget(milliseconds=1e-6), allocator="pos_cvx")
 
 
+def test_costs_are_counted_and_timed_on_the_example():
+    model, sizes = SmallCNN().eval(), []
+    model.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0])))
+    data = image_batches()
+    of_batches = compress(model, data=data, budget=Budget(milliseconds=1e6), allocator="pos_cvx")
+    assert sizes
+    assert set(sizes) == {len(data[0][0])}  # a copy of the model, hooks and all, sees the batches, too
+    sizes.clear()
+    options = {"budget": Budget(milliseconds=1e6), "allocator": "pos_cvx", "fitted": False}
+    one = compress(model, data=data, example=data[0][0][:1], recalibrate=False, **options)
+    assert set(sizes) == {1}
+    for name in ("macs", "params"):
+        assert one.compression_report.before[name] == of_batches.compression_report.before[name]
+
+
 def test_state_export_and_script(tmp_path):
     model, data = SmallCNN().eval(), image_batches()
     small = compress(model, data=data, budget=Budget(macs=0.6), allocator="pos_cvx")

@@ -1,8 +1,9 @@
 """Low-rank compression of trained networks under a stated budget (COBLA)."""
 
+from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
-from gossamer.models.lowrank.compression import ALLOCATORS, compress
+from gossamer.models.lowrank.compression import compress
 from gossamer.models.lowrank.language_model import CompressedLanguageModel
 from gossamer.models.lowrank.pruning import prune
 from gossamer.models.lowrank.recalibration import recalibrate_

@@ -69,9 +69,23 @@ class BatchSource:
         return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), target
 
 
-def num_rows(batch: Batch) -> int:
+def counted_batch(source: BatchSource, example: Any) -> Batch:
+    """Return the batch that costs are counted and times are measured on: `example`'s inputs, or the first of the data.
+
+    >>> source = BatchSource([torch.zeros(8, 3)], needs_targets=False)
+    >>> num_rows(counted_batch(source, None)), num_rows(counted_batch(source, torch.zeros(1, 3)))
+    (8, 1)
+    """
+    if example is None:
+        return source[0]
+    batch = (tuple(example) if isinstance(example, tuple | list) else (example,)), None
+    num_rows(batch, "example")  # one without a tensor is refused
+    return batch
+
+
+def num_rows(batch: Batch, name: str = "data") -> int:
     """Return the number of examples: the length of the first tensor's first axis."""
     for part in batch[0]:
         if isinstance(part, Tensor) and part.dim() > 0:
             return int(part.shape[0])
-    raise ValueError(f"data must have a tensor among the inputs, got {[type(part).__name__ for part in batch[0]]}")
+    raise ValueError(f"{name} must have a tensor among the inputs, got {[type(part).__name__ for part in batch[0]]}")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.core.checks import check_bool, check_choice
+from gossamer.core.checks import check_bool, check_choice, check_int
 from gossamer.core.randomness import derive_seed
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
@@ -44,8 +44,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     trained first, for `epochs` at `learning_rate`. Then it is split (`keep`, `only`, `allocator`, `scheme`, `fitted`,
     `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
     `measured_rounds`, `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
-    `fine_tune_epochs` at `fine_tune_rate`. Without any budget the network stays whole, as a row to compare with. Images
-    are augmented wherever the network learns or its statistics are taken.
+    `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
+    where it is None. Without any budget the network stays whole, as a row to compare with. Images are augmented
+    wherever the network learns or its statistics are taken.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -79,6 +80,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         polish: int = 60,
         exact_gradients: bool = False,
         search_rows: int = 128,
+        timed_rows: int | None = None,
         calibration_batches: int = 8,
         fine_tune_epochs: int = 0,
         fine_tune_rate: float = 0.01,
@@ -106,6 +108,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.polish = polish
         self.exact_gradients = exact_gradients
         self.search_rows = search_rows
+        self.timed_rows = timed_rows
         self.calibration_batches = calibration_batches
         self.fine_tune_epochs = fine_tune_epochs
         self.fine_tune_rate = fine_tune_rate
@@ -120,6 +123,8 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_widths("hidden_dims", self.hidden_dims)
         check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
         check_bool("recalibrate", self.recalibrate)
+        if self.timed_rows is not None:
+            check_int("timed_rows", self.timed_rows, at_least=1)
         self._check_compression()
 
     def fit(self, data: LabelledArrays, validation: LabelledArrays | None = None) -> Self:
@@ -145,6 +150,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         inputs, targets = _read(data)
         self._check_shape(inputs)
         return _AugmentedBatches(self, inputs, targets)
+
+    def _timed_inputs(self, data: LabelledArrays) -> tuple[Tensor, ...] | None:
+        return None if self.timed_rows is None else (self.preparation_(data.inputs[: self.timed_rows]),)
 
     def _loss(self, output: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(output, target)

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.processes import process_count
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.models.lowrank.attempts import ALLOCATORS
+from gossamer.models.lowrank.batches import BatchSource, counted_batch
 from gossamer.models.lowrank.budget import COSTS, WHOLES, Budget
-from gossamer.models.lowrank.compression import ALLOCATORS
 from gossamer.models.lowrank.compression import compress as compress_network
 from gossamer.models.lowrank.report import CompressionReport
 from gossamer.models.lowrank.search import SearchSettings
@@ -46,6 +47,9 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
     @abstractmethod
     def _search_batches(self, data: Any) -> Iterable[tuple[Any, Tensor]]:
         """Return training batches (inputs, target), as many as are asked for."""
+
+    def _timed_inputs(self, data: Any) -> tuple[Any, ...] | None:
+        """Return what the network is timed on; None is the first of the search's batches."""
 
     @abstractmethod
     def _loss(self, output: Any, target: Tensor) -> Tensor:
@@ -93,9 +97,8 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
         if any(getattr(self, name) is not None for name in COSTS):
             self.compress(data)
         else:
-            inputs, target = next(iter(self._search_batches(data)))
-            inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-            self.milliseconds_ = time_models([network], (inputs, target))[0]
+            batches = BatchSource(self._search_batches(data), needs_targets=True)
+            self.milliseconds_ = time_models([network], counted_batch(batches, self._timed_inputs(data)))[0]
             self._prepare_stored(network)
 
     def compress(self, data: Any) -> Self:
@@ -129,6 +132,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             only=self.only,
             calibration_batches=self.calibration_batches,
             search=settings,
+            example=self._timed_inputs(data),
             **self._options(),
         )
         report: Any = small.compression_report

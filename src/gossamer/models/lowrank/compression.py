@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -13,8 +12,17 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from gossamer.core.checks import check_bool, check_choice, check_int
-from gossamer.models.lowrank.assembly import roll_up_, split_sites_, unroll_
-from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
+from gossamer.models.lowrank.assembly import unroll_
+from gossamer.models.lowrank.attempts import (
+    ALLOCATORS,
+    COBLA,
+    TIME_REPEATS,
+    Attempt,
+    Holder,
+    Work,
+    compress_within,
+)
+from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_budget, check_met, per_example
 from gossamer.models.lowrank.counting import (
     batch_norms,
@@ -24,48 +32,16 @@ from gossamer.models.lowrank.counting import (
     observe_uses,
 )
 from gossamer.models.lowrank.factors import Factors, factorise
-from gossamer.models.lowrank.heuristics import (
-    allocate_by_threshold,
-    allocate_by_variation,
-    allocate_by_vbmf,
-    allocate_greedily,
-    allocate_uniformly,
-)
-from gossamer.models.lowrank.knapsack import allocate_exactly, weighed_shares
 from gossamer.models.lowrank.matrices import SCHEMES
-from gossamer.models.lowrank.observing import Call, InputStatistics, WatchWeights
+from gossamer.models.lowrank.observing import InputStatistics, WatchWeights
 from gossamer.models.lowrank.output_metric import OutputMetrics
-from gossamer.models.lowrank.pricing import make_problem
-from gossamer.models.lowrank.problem import WHOLE, Problem
-from gossamer.models.lowrank.recalibration import recalibrate_
+from gossamer.models.lowrank.problem import WHOLE
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
-from gossamer.models.lowrank.search import (
-    Allocation,
-    Loss,
-    MaskedNetwork,
-    SearchSettings,
-    allocate_cobla,
-    cheapest_start,
-    first_triplets,
-)
-from gossamer.models.lowrank.sensitivity import measured_ranks
-from gossamer.models.lowrank.sites import Site, find_sites
+from gossamer.models.lowrank.search import Allocation, Loss, SearchSettings
+from gossamer.models.lowrank.sites import find_sites
 from gossamer.models.lowrank.timing import time_models
 
-COBLA = "cobla"
-RULES: dict[str, Callable[[Problem], list[int]]] = {
-    "pos_cvx": allocate_exactly,
-    "pos_greedy": allocate_greedily,
-    "cptv": allocate_by_variation,
-    "vbmf": allocate_by_vbmf,
-    "gavish_donoho": allocate_by_threshold,
-    "uniform": allocate_uniformly,
-}
-ALLOCATORS = (COBLA, *RULES)
-POWERS = [0.0, 0.25, 0.5, 0.75, 1.0]  # of energies as weights of layers
 METRIC_BATCHES = 4  # a backward pass costs more than a forward one
-TIME_ATTEMPTS = 4
-TIME_MARGIN = 0.97  # the measured time of the whole must not exceed what its parts promised
 
 
 def compress(
@@ -82,14 +58,16 @@ def compress(
     only: Collection[str] | None = None,
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
+    example: Any = None,
 ) -> nn.Module:
     """Return a copy of `model` whose layers are split into two where that pays, within every limit of `budget`.
 
     `data` yields (inputs, target) batches of *training* data, with the augmentation of the training where there are
-    batch norms; the first one gives the shapes that costs are counted from, the first `calibration_batches` the
-    statistics. `loss(output, target)` guides the allocator "cobla"; the other allocators need none. Convolutions are
-    split by `scheme`, "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's
-    own inputs instead of that of the weight; `recalibrate` renews the statistics of batch norms. `keep` and `only` are
+    batch norms; the first `calibration_batches` give the statistics, the first one the shapes that costs are counted
+    from and the size that is timed, unless `example` gives inputs for just that: one image, for the time of one.
+    `loss(output, target)` guides the allocator "cobla"; the other allocators need none. Convolutions are split by
+    `scheme`, "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
+    inputs instead of that of the weight; `recalibrate` renews the statistics of batch norms. `keep` and `only` are
     patterns of layers' names, as in a shell.
 
     The model itself is not changed. What is returned holds ordinary layers only and carries its
@@ -105,75 +83,32 @@ def compress(
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
     check_choice("scheme", scheme, SCHEMES)
     source = BatchSource(data, needs_targets=allocator == COBLA)
-    work = _prepare(model, source, scheme, keep, only)
+    work = _prepare(model, counted_batch(source, example), scheme, keep, only)
     original = count_costs(work.model, work.example)
     if "milliseconds" in budget.names:
-        original["milliseconds"] = time_models([model], work.example)[0]
+        original["milliseconds"] = time_models([model], work.example, TIME_REPEATS)[0]
     is_recalibrated = recalibrate and bool(batch_norms(work.model))
     factors = _factors(work, source.first(calibration_batches) if fitted else [], is_recalibrated)
     limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
-    promised = dict(limits)
-    for attempt in range(TIME_ATTEMPTS):
-        problem = make_problem(work.sites, factors, original, promised, work.calls)
-        allocation = _allocate(allocator, problem, work, factors, loss, source, search, is_recalibrated)
-        small, after = _assemble(work, factors, allocation)
-        if is_recalibrated:
-            recalibrate_(small, source.first(calibration_batches))
-        before = dict(original)
-        before["milliseconds"], after["milliseconds"] = time_models([model, small], work.example)
-        if "milliseconds" not in limits or after["milliseconds"] <= limits["milliseconds"]:
-            break
-        if attempt + 1 == TIME_ATTEMPTS:
-            raise ValueError(
-                f"budget milliseconds must be within reach of low rank, got {limits['milliseconds']:.3g}; "
-                f"the fastest network found takes {after['milliseconds']:.3g}"
-            )
-        promised["milliseconds"] *= TIME_MARGIN * limits["milliseconds"] / after["milliseconds"]
-    check_met(after, limits)
+    attempt = Attempt(model, work, factors, source, loss, search, calibration_batches if is_recalibrated else 0)
+    found = compress_within(attempt, allocator, original, limits)
+    check_met(found.after, limits)
     report = CompressionReport(
-        layers=tuple(_changes(work, allocation)),
-        before=per_example(before, work.num_rows),
-        after=per_example(after, work.num_rows),
+        layers=tuple(_changes(work, found.allocation)),
+        before=per_example(found.before, work.num_rows),
+        after=per_example(found.after, work.num_rows),
         limits=per_example(limits, work.num_rows),
         allocator=allocator,
         scheme=scheme,
         fitted=fitted,
         recalibrated=is_recalibrated,
         seconds=time.perf_counter() - began,
-        iterations=tuple(allocation.iterations),
+        iterations=tuple(found.allocation.iterations),
     )
-    small.compression_report = report  # type: ignore[assignment]
-    return small.train(model.training)
-
-
-class _Holder(nn.Module):
-    """A parent for the model, so that a model that is one layer can be replaced, too."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-
-@dataclass
-class _Work:
-    """A copy of the model that is worked on, its sites that may be split, and what was seen on the example."""
-
-    holder: _Holder
-    originals: dict[nn.Module, nn.Module]
-    all_sites: list[Site]
-    example: Batch
-    calls: list[Call]
-    num_rows: int
-
-    @property
-    def model(self) -> nn.Module:
-        return self.holder.model
-
-    @property
-    def sites(self) -> list[Site]:
-        return [site for site in self.all_sites if site.stays is None]
+    found.network.compression_report = report  # type: ignore[assignment]
+    return found.network.train(model.training)
 
 
 def check_arguments(
@@ -201,18 +136,17 @@ def check_arguments(
 
 
 def _prepare(
-    model: nn.Module, source: BatchSource, scheme: str, keep: Collection[str], only: Collection[str] | None
-) -> _Work:
-    """Copy the model, take its recurrent networks and attention apart, and watch it work on the first batch."""
-    example = source[0]
+    model: nn.Module, example: Batch, scheme: str, keep: Collection[str], only: Collection[str] | None
+) -> Work:
+    """Copy the model, take its recurrent networks and attention apart, and watch it work on the example."""
     try:
-        holder = _Holder(copy.deepcopy(model))
+        holder = Holder(copy.deepcopy(model))
     except (RuntimeError, TypeError) as error:
         raise ValueError(f"model must be one that copy.deepcopy can copy, got: {error}") from error
     originals = unroll_(holder, _packed(holder.model, example))
     sites = find_sites(holder.model, scheme=scheme, keep=keep, only=only)
     calls = observe_uses(holder.model, sites, example)
-    work = _Work(holder, originals, sites, example, calls, num_rows(example))
+    work = Work(holder, originals, sites, example, calls, num_rows(example))
     if not work.sites:
         reasons = sorted({f"{site.name or 'the model'} {site.stays}" for site in sites})
         raise ValueError(
@@ -248,7 +182,7 @@ def _packed(model: nn.Module, example: Batch) -> set[nn.Module]:
     return found
 
 
-def _factors(work: _Work, batches: list[Batch], is_recalibrated: bool) -> list[Factors]:
+def _factors(work: Work, batches: list[Batch], is_recalibrated: bool) -> list[Factors]:
     """Return the triplets of every site, fitted on `batches`, where there are any, to its inputs and what it feeds.
 
     Batch norms whose statistics will be renewed take the mean of their inputs away, whatever it is by then.
@@ -268,62 +202,7 @@ def _factors(work: _Work, batches: list[Batch], is_recalibrated: bool) -> list[F
     ]
 
 
-def _allocate(
-    allocator: str,
-    problem: Problem,
-    work: _Work,
-    factors: list[Factors],
-    loss: Loss | None,
-    source: BatchSource,
-    search: SearchSettings | None,
-    batch_statistics: bool,
-) -> Allocation:
-    if allocator != COBLA:
-        return first_triplets(RULES[allocator](problem), problem)
-    assert loss is not None
-    settings = search or SearchSettings()
-    network = MaskedNetwork(work.model, work.sites, factors, loss, source, batch_statistics=batch_statistics)
-    try:
-        start = cheapest_start(network, problem, _starts(problem, factors), settings)
-        start = measured_ranks(network, problem, start, settings)
-    finally:
-        network.restore()
-    return allocate_cobla(network, problem, start, settings)
-
-
-def _starts(problem: Problem, factors: list[Factors]) -> list[list[int]]:
-    """Return ranks where COBLA's search may start: POS-CVX's, and those that weigh layers by their energies.
-
-    Equation 2.12 counts the shares of all layers alike. Where energies are errors of the network's output, a layer may
-    count by what it has of them. How much so only the loss of the network with all its layers compressed can say, and
-    one number is little enough to be told by a few batches.
-    """
-    is_comparable = all(factor.is_comparable for factor in factors)
-    found = [
-        allocate_exactly(problem, weighed_shares(problem, power)) for power in (POWERS if is_comparable else [0.0])
-    ]
-    return [ranks for number, ranks in enumerate(found) if ranks not in found[:number]]
-
-
-def _assemble(work: _Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:
-    """Return a network with the chosen layers split, and what it costs.
-
-    The copy that is worked on stays whole for another attempt. Costs are counted before untouched recurrent networks
-    get their fused kernels back, which the counter cannot look into.
-    """
-    holder, originals, sites = copy.deepcopy((work.holder, work.originals, work.sites))
-    chosen = {}
-    for site, factor, kept, masks in zip(sites, factors, allocation.kept, allocation.masks, strict=True):
-        if kept is not None:
-            assert masks is not None
-            chosen[site] = factor.select(torch.from_numpy(kept), torch.from_numpy(masks))
-    split_sites_(holder, chosen)
-    costs = count_costs(holder.model, work.example)
-    roll_up_(holder, originals)
-    return holder.model, costs
-
-
-def _open_costs(work: _Work) -> dict[str, float]:
+def _open_costs(work: Work) -> dict[str, float]:
     """Return what the layers that may be split cost together while they are whole."""
     return {
         "macs": float(sum(use.whole_macs for site in work.sites for use in site.uses)),
@@ -332,7 +211,7 @@ def _open_costs(work: _Work) -> dict[str, float]:
     }
 
 
-def _changes(work: _Work, allocation: Allocation) -> list[LayerChange]:
+def _changes(work: Work, allocation: Allocation) -> list[LayerChange]:
     ranks = dict(zip(work.sites, allocation.ranks, strict=True))
     changes = []
     for site in work.all_sites:

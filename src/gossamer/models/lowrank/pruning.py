@@ -13,10 +13,11 @@ from jaxtyping import Float
 from torch import nn
 
 from gossamer.core.checks import check_choice
-from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
+from gossamer.models.lowrank.attempts import COBLA, RULES
+from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_channels_, find_groups
-from gossamer.models.lowrank.compression import COBLA, RULES, check_arguments
+from gossamer.models.lowrank.compression import check_arguments
 from gossamer.models.lowrank.counting import batch_norms, count_costs, evaluating, observe_uses
 from gossamer.models.lowrank.observing import Call, WatchWeights
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
@@ -50,6 +51,7 @@ def prune(
     only: Collection[str] | None = None,
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
+    example: Any = None,
 ) -> nn.Module:
     """Return a copy of `model` with fewer channels between convolutions, within every limit of `budget`.
 
@@ -67,11 +69,11 @@ def prune(
             f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
         )
     source = BatchSource(data, needs_targets=allocator == COBLA)
-    example = source[0]
+    counted = counted_batch(source, example)
     work = copy.deepcopy(model)
-    groups = _open_groups(work, example, keep, only)
-    original, rows = count_costs(work, example), num_rows(example)
-    costs = _channel_costs(work, groups, example)
+    groups = _open_groups(work, counted, keep, only)
+    original, rows = count_costs(work, counted), num_rows(counted)
+    costs = _channel_costs(work, groups, counted)
     pairs = list(zip(groups, costs, strict=True))
     whole = {name: float(sum(group.num_channels * cost[name] for group, cost in pairs)) for name in original}
     limits = budget.limits(per_example(original, rows), per_example(whole, rows))
@@ -83,11 +85,11 @@ def prune(
     settings = search or SearchSettings()
     allocation = _allocate(allocator, problem, work, groups, loss, source, settings, is_recalibrated)
     _cut_(work, groups, allocation)
-    after = count_costs(work, example)
+    after = count_costs(work, counted)
     check_met(after, limits)
     if is_recalibrated:
         recalibrate_(work, source.first(calibration_batches))
-    original["milliseconds"], after["milliseconds"] = time_models([model, work], example)
+    original["milliseconds"], after["milliseconds"] = time_models([model, work], counted)
     report = CompressionReport(
         layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
         before=per_example(original, rows),

@@ -1,0 +1,203 @@
+"""From limits to a network within them: allocate, put together, renew statistics, and time what was promised."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from gossamer.models.lowrank.assembly import roll_up_, split_sites_
+from gossamer.models.lowrank.batches import Batch, BatchSource
+from gossamer.models.lowrank.counting import count_costs
+from gossamer.models.lowrank.factors import Factors
+from gossamer.models.lowrank.heuristics import (
+    allocate_by_threshold,
+    allocate_by_variation,
+    allocate_by_vbmf,
+    allocate_greedily,
+    allocate_uniformly,
+)
+from gossamer.models.lowrank.knapsack import allocate_exactly, weighed_shares
+from gossamer.models.lowrank.observing import Call
+from gossamer.models.lowrank.pricing import make_problem
+from gossamer.models.lowrank.problem import Problem
+from gossamer.models.lowrank.recalibration import recalibrate_
+from gossamer.models.lowrank.search import (
+    Allocation,
+    Loss,
+    MaskedNetwork,
+    SearchSettings,
+    allocate_cobla,
+    cheapest_start,
+    first_triplets,
+)
+from gossamer.models.lowrank.sensitivity import measured_ranks
+from gossamer.models.lowrank.sites import Site
+from gossamer.models.lowrank.timing import REPEATS, time_models
+
+COBLA = "cobla"
+RULES: dict[str, Callable[[Problem], list[int]]] = {
+    "pos_cvx": allocate_exactly,
+    "pos_greedy": allocate_greedily,
+    "cptv": allocate_by_variation,
+    "vbmf": allocate_by_vbmf,
+    "gavish_donoho": allocate_by_threshold,
+    "uniform": allocate_uniformly,
+}
+ALLOCATORS = (COBLA, *RULES)
+POWERS = [0.0, 0.25, 0.5, 0.75, 1.0]  # of energies as weights of layers
+TIME_ATTEMPTS = 4
+TIME_REPEATS = 4 * REPEATS  # of a network whose time was promised: it must not pass by one lucky run
+REHEARSAL = "pos_cvx"
+TIME_MARGIN = 0.97  # the measured time of the whole must not exceed what its parts promised
+
+
+class Holder(nn.Module):
+    """A parent for the model, so that a model that is one layer can be replaced, too."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+
+@dataclass
+class Work:
+    """A copy of the model that is worked on, its sites that may be split, and what was seen on the example."""
+
+    holder: Holder
+    originals: dict[nn.Module, nn.Module]
+    all_sites: list[Site]
+    example: Batch
+    calls: list[Call]
+    num_rows: int
+
+    @property
+    def model(self) -> nn.Module:
+        """The copy."""
+        return self.holder.model
+
+    @property
+    def sites(self) -> list[Site]:
+        """Those that may be split."""
+        return [site for site in self.all_sites if site.stays is None]
+
+
+@dataclass
+class Outcome:
+    """A network that was compressed, what it cost before and costs after, and the ranks of its layers."""
+
+    network: nn.Module
+    before: dict[str, float]
+    after: dict[str, float]
+    allocation: Allocation
+
+
+@dataclass
+class Attempt:
+    """All that compressing to some limits takes, whatever they are and whoever allocates.
+
+    `recalibration_batches` is how many batches renew the statistics of batch norms, 0 where there are none to renew.
+    """
+
+    model: nn.Module
+    work: Work
+    factors: list[Factors]
+    source: BatchSource
+    loss: Loss | None
+    search: SearchSettings | None
+    recalibration_batches: int
+
+    def __call__(self, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
+        """Return a network within `limits`; milliseconds are those that its layers took one by one."""
+        work = self.work
+        problem = make_problem(work.sites, self.factors, original, limits, work.calls)
+        allocation = self._allocate(allocator, problem)
+        small, after = _assemble(work, self.factors, allocation)
+        if self.recalibration_batches:
+            recalibrate_(small, self.source.first(self.recalibration_batches))
+        repeats = TIME_REPEATS if "milliseconds" in limits else REPEATS
+        before = dict(original)
+        before["milliseconds"], after["milliseconds"] = time_models([self.model, small], work.example, repeats)
+        return Outcome(small, before, after, allocation)
+
+    def _allocate(self, allocator: str, problem: Problem) -> Allocation:
+        if allocator != COBLA:
+            return first_triplets(RULES[allocator](problem), problem)
+        assert self.loss is not None
+        settings = self.search or SearchSettings()
+        network = MaskedNetwork(
+            self.work.model,
+            self.work.sites,
+            self.factors,
+            self.loss,
+            self.source,
+            batch_statistics=bool(self.recalibration_batches),
+        )
+        try:
+            start = cheapest_start(network, problem, _starts(problem, self.factors), settings)
+            start = measured_ranks(network, problem, start, settings)
+        finally:
+            network.restore()
+        return allocate_cobla(network, problem, start, settings)
+
+
+def compress_within(attempt: Attempt, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
+    """Attempt until the network is as fast as is asked for, promising less time after each that is not.
+
+    How much less is found out by a rule, which takes seconds, before a search begins, which takes minutes.
+    """
+    promised = dict(limits)
+    limit = limits.get("milliseconds", float("inf"))
+    tries = [allocator] * TIME_ATTEMPTS
+    if allocator == COBLA and "milliseconds" in limits:
+        tries = [REHEARSAL] * TIME_ATTEMPTS + tries
+    while True:
+        found = attempt(tries[0], original, promised)
+        taken = found.after["milliseconds"]
+        if taken <= limit and tries[0] == allocator:
+            return found
+        if taken <= limit:  # the rehearsal is over
+            tries = [allocator] * TIME_ATTEMPTS
+            continue
+        tries = tries[1:]
+        if not tries:
+            raise ValueError(
+                f"budget milliseconds must be within reach of low rank, got {limit:.3g}; "
+                f"the fastest network found takes {taken:.3g}"
+            )
+        promised["milliseconds"] *= TIME_MARGIN * limit / taken
+
+
+def _starts(problem: Problem, factors: list[Factors]) -> list[list[int]]:
+    """Return ranks where COBLA's search may start: POS-CVX's, and those that weigh layers by their energies.
+
+    Equation 2.12 counts the shares of all layers alike. Where energies are errors of the network's output, a layer may
+    count by what it has of them. How much so only the loss of the network with all its layers compressed can say, and
+    one number is little enough to be told by a few batches.
+    """
+    is_comparable = all(factor.is_comparable for factor in factors)
+    found = [
+        allocate_exactly(problem, weighed_shares(problem, power)) for power in (POWERS if is_comparable else [0.0])
+    ]
+    return [ranks for number, ranks in enumerate(found) if ranks not in found[:number]]
+
+
+def _assemble(work: Work, factors: list[Factors], allocation: Allocation) -> tuple[nn.Module, dict[str, float]]:
+    """Return a network with the chosen layers split, and what it costs.
+
+    The copy that is worked on stays whole for another attempt. Costs are counted before untouched recurrent networks
+    get their fused kernels back, which the counter cannot look into.
+    """
+    holder, originals, sites = copy.deepcopy((work.holder, work.originals, work.sites))
+    chosen = {}
+    for site, factor, kept, masks in zip(sites, factors, allocation.kept, allocation.masks, strict=True):
+        if kept is not None:
+            assert masks is not None
+            chosen[site] = factor.select(torch.from_numpy(kept), torch.from_numpy(masks))
+    split_sites_(holder, chosen)
+    costs = count_costs(holder.model, work.example)
+    roll_up_(holder, originals)
+    return holder.model, costs

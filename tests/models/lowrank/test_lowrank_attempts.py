@@ -1,0 +1,62 @@
+"""How often, and by whom, a time budget is attempted; what comes of one attempt is in test_lowrank_compression.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from torch import nn
+
+from gossamer.models.lowrank.attempts import TIME_ATTEMPTS, TIME_MARGIN, Outcome, compress_within
+from gossamer.models.lowrank.search import Allocation
+
+LIMITS = {"macs": 5.0, "milliseconds": 6.0}
+
+
+class Stopwatch:
+    """Attempts that take the milliseconds of a list, one after the other; who made them is noted, with the promise."""
+
+    def __init__(self, times: Sequence[float]) -> None:
+        self.times = list(times)
+        self.seen: list[tuple[str, float]] = []
+
+    def __call__(self, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
+        self.seen.append((allocator, limits.get("milliseconds", 0.0)))
+        return Outcome(nn.Identity(), original, {"milliseconds": self.times.pop(0)}, Allocation([], [], []))
+
+
+def test_without_a_time_limit_one_attempt_is_enough():
+    watch = Stopwatch([100.0])
+    compress_within(watch, "cobla", {}, {"macs": 5.0})
+    assert watch.seen == [("cobla", 0.0)]
+
+
+def test_a_rule_promises_less_until_it_is_met():
+    watch = Stopwatch([8.0, 5.9])
+    found = compress_within(watch, "uniform", {}, LIMITS)
+    assert found.after["milliseconds"] == 5.9
+    assert watch.seen == [("uniform", 6.0), ("uniform", pytest.approx(6 * TIME_MARGIN * 6 / 8))]
+    assert LIMITS["milliseconds"] == 6.0
+
+
+def test_a_search_begins_when_a_rule_has_found_what_can_be_promised():
+    watch = Stopwatch([8.0, 5.9, 6.1, 5.8])
+    compress_within(watch, "cobla", {}, LIMITS)
+    assert [who for who, _ in watch.seen] == ["pos_cvx", "pos_cvx", "cobla", "cobla"]
+    promised = [milliseconds for _, milliseconds in watch.seen]
+    assert promised[1] == promised[2] > promised[3]
+
+
+def test_a_rule_that_never_meets_it_does_not_stand_in_the_way():
+    watch = Stopwatch([9.0] * TIME_ATTEMPTS + [5.0])
+    compress_within(watch, "cobla", {}, LIMITS)
+    assert watch.seen[-1][0] == "cobla"
+    assert len(watch.seen) == TIME_ATTEMPTS + 1
+
+
+@pytest.mark.parametrize(("allocator", "attempts"), [("pos_cvx", TIME_ATTEMPTS), ("cobla", 2 * TIME_ATTEMPTS)])
+def test_out_of_reach_is_said(allocator, attempts):
+    watch = Stopwatch([9.0] * attempts)
+    with pytest.raises(ValueError, match=r"must be within reach of low rank, got 6; the fastest network found takes 9"):
+        compress_within(watch, allocator, {}, LIMITS)
+    assert not watch.times
