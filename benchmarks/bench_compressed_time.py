@@ -9,6 +9,7 @@ largest of those shares, and above 1 where a split layer is slower than the whol
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ def contender(budget: Budget, scheme: str) -> Callable[[Arrays], Callable[[], di
             found = {}
             for size, small in made.items():
                 inputs = images[:size]
-                before, after = milliseconds_of([lambda: whole(inputs), lambda small=small: small(inputs)], repeats)
+                before, after = milliseconds_of([partial(whole, inputs), partial(small, inputs)], repeats)
                 found |= {f"share_{size}": after / before, f"slowest_{size}": slowest(whole, small, inputs, repeats)}
             return found
 
@@ -70,7 +71,7 @@ def slowest(whole: nn.Module, small: nn.Module, inputs: Tensor, repeats: int) ->
     shares = [0.0]
     for name in names:
         layers = [model.get_submodule(name) for model in (whole, small)]
-        before, after = milliseconds_of([lambda layer=layer: layer(seen[name]) for layer in layers], repeats)
+        before, after = milliseconds_of([partial(layer, seen[name]) for layer in layers], repeats)
         shares.append(after / before)
     return max(shares)
 
