@@ -11,11 +11,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from gossamer.models.lowrank.assembly import replace_module_
 from gossamer.models.lowrank.batches import Batch
-from gossamer.models.lowrank.counting import evaluating
+from gossamer.models.lowrank.flow import Flow, owner_of, owners_of, watch_flow
 from gossamer.models.lowrank.sites import check_patterns, matches
 
 # What may stand between the two convolutions: each channel of the output from the same channel of the input alone.
@@ -106,22 +105,6 @@ class ChannelMasks:
         return (self.original * gradient).sum(dim=(0, 2, 3))[self.order]
 
 
-class _Flow(TorchFunctionMode):
-    """Every call with tensors: what it was, what went in, what came out; kept alive, so that identities stay unique."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[Any, list[Tensor], Any]] = []
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        output = func(*args, **(kwargs or {}))
-        if _tensors(output):
-            self.calls.append((func, _tensors([args, kwargs or {}]), output))
-        return output
-
-
 @torch.no_grad()
 def find_groups(
     model: nn.Module, example: Batch, *, keep: Collection[str] = (), only: Collection[str] | None = None
@@ -135,21 +118,14 @@ def find_groups(
     known = [name for name, module in model.named_modules() if isinstance(module, nn.Conv2d)]
     check_patterns("keep", keep, known)
     check_patterns("only", only or (), known)
-    with evaluating(model), _Flow() as flow:
-        answer = model(*example[0])
-    users: dict[int, list[int]] = {}
-    for number, (_, inputs, output) in enumerate(flow.calls):
-        for tensor in {id(tensor): tensor for tensor in inputs if tensor is not output}.values():
-            users.setdefault(id(tensor), []).append(number)
-    for tensor in _tensors(answer):
-        users.setdefault(id(tensor), []).append(-1)
-    owners = _owners(model)
+    flow = watch_flow(model, example)
+    owners = owners_of(model)
     taken: set[nn.Module] = set()
     groups = []
     for number, (func, *_) in enumerate(flow.calls):
         if func not in _CONVOLUTIONS:
             continue
-        modules = _follow(flow.calls, users, owners, number)
+        modules = _follow(flow, owners, number)
         if modules and not taken & set(modules.values()) and _is_used_once(flow.calls, modules):
             taken |= set(modules.values())
             name = next(iter(modules))
@@ -194,25 +170,21 @@ def prune_like_(model: nn.Module, widths: dict[tuple[str, ...], int]) -> nn.Modu
     return model
 
 
-def _follow(
-    calls: Sequence[tuple[Any, list[Tensor], Any]],
-    users: dict[int, list[int]],
-    owners: dict[int, tuple[str, nn.Module]],
-    number: int,
-) -> dict[str, nn.Module]:
+def _follow(flow: Flow, owners: dict[int, tuple[str, nn.Module]], number: int) -> dict[str, nn.Module]:
     """Return the modules from one convolution to the next, or none where something else sees the channels."""
-    name, module = _owner(calls[number][1], owners)
+    calls = flow.calls
+    name, module = owner_of(calls[number][1], owners)
     if not isinstance(module, nn.Conv2d) or module.groups != 1:
         return {}
     found: dict[str, nn.Module] = {name: module}
     while True:
         output = calls[number][2]
-        after = users.get(id(output), []) if isinstance(output, Tensor) else []
+        after = flow.users(output) if isinstance(output, Tensor) else []
         if len(after) != 1 or after[0] <= number:
             return {}
         (number,) = after
         func, inputs, _ = calls[number]
-        name, module = _owner(inputs, owners)
+        name, module = owner_of(inputs, owners)
         if func in _CONVOLUTIONS:
             is_plain = isinstance(module, nn.Conv2d) and module.groups == 1 and inputs[0] is output
             return {**found, name: module} if is_plain and name not in found else {}  # type: ignore[dict-item]
@@ -220,26 +192,6 @@ def _follow(
             found[name] = module
         elif func not in _CHANNELWISE:
             return {}
-
-
-def _owners(model: nn.Module) -> dict[int, tuple[str, nn.Module]]:
-    """Return who holds each weight and each running mean; what two modules hold has no owner."""
-    found: dict[int, tuple[str, nn.Module]] = {}
-    shared = set()
-    for name, module in model.named_modules():
-        for key in ("weight", "running_mean"):
-            tensor = getattr(module, key, None)
-            if isinstance(tensor, Tensor):
-                shared |= {id(tensor)} & set(found)
-                found[id(tensor)] = (name, module)
-    return {key: owner for key, owner in found.items() if key not in shared}
-
-
-def _owner(inputs: Sequence[Tensor], owners: dict[int, tuple[str, nn.Module]]) -> tuple[str, nn.Module | None]:
-    for tensor in inputs:
-        if id(tensor) in owners:
-            return owners[id(tensor)]
-    return "", None
 
 
 def _is_used_once(calls: Sequence[tuple[Any, list[Tensor], Any]], modules: dict[str, nn.Module]) -> bool:
@@ -272,10 +224,3 @@ def _resized(module: nn.Conv2d, num_out: int | None, num_in: int | None) -> Any:
 
 def _parameter(values: Tensor, like: Tensor) -> nn.Parameter:
     return nn.Parameter(values.detach().contiguous().clone(), requires_grad=like.requires_grad)
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [tensor for part in parts for tensor in _tensors(part)]

@@ -45,8 +45,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
     `measured_rounds`, `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
-    where it is None. Without any budget the network stays whole, as a row to compare with. Images are augmented
-    wherever the network learns or its statistics are taken.
+    where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
+    network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
+    are taken.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -81,6 +82,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         exact_gradients: bool = False,
         search_rows: int = 128,
         timed_rows: int | None = None,
+        fold: bool = False,
         calibration_batches: int = 8,
         fine_tune_epochs: int = 0,
         fine_tune_rate: float = 0.01,
@@ -109,6 +111,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.exact_gradients = exact_gradients
         self.search_rows = search_rows
         self.timed_rows = timed_rows
+        self.fold = fold
         self.calibration_batches = calibration_batches
         self.fine_tune_epochs = fine_tune_epochs
         self.fine_tune_rate = fine_tune_rate
@@ -122,7 +125,12 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_weights(self.weights)
         check_widths("hidden_dims", self.hidden_dims)
         check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
-        check_bool("recalibrate", self.recalibrate)
+        for name in ("recalibrate", "fold"):
+            check_bool(name, getattr(self, name))
+        if self.fold and self.fine_tune_epochs:
+            raise ValueError(
+                f"fine_tune_epochs must be 0 where fold takes the batch norms away, got {self.fine_tune_epochs!r}"
+            )
         if self.timed_rows is not None:
             check_int("timed_rows", self.timed_rows, at_least=1)
         self._check_compression()
@@ -163,7 +171,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
 
     def _options(self) -> dict[str, Any]:
         scheme = {} if self.scheme == PRUNE else {"scheme": self.scheme}
-        return {**scheme, "recalibrate": self.recalibrate}
+        return {**scheme, "recalibrate": self.recalibrate, "fold": self.fold}
 
     def _compressor(self) -> Callable[..., nn.Module]:
         return prune if self.scheme == PRUNE else super()._compressor()

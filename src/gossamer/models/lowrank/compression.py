@@ -59,6 +59,7 @@ def compress(
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
     example: Any = None,
+    fold: bool = False,
 ) -> nn.Module:
     """Return a copy of `model` whose layers are split into two where that pays, within every limit of `budget`.
 
@@ -68,7 +69,8 @@ def compress(
     `loss(output, target)` guides the allocator "cobla"; the other allocators need none. Convolutions are split by
     `scheme`, "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
     inputs instead of that of the weight; `recalibrate` renews the statistics of batch norms. `keep` and `only` are
-    patterns of layers' names, as in a shell.
+    patterns of layers' names, as in a shell. With `fold` batch norms become part of the layers before them, for a
+    network that will not be trained any more.
 
     The model itself is not changed. What is returned holds ordinary layers only and carries its
     `compression_report`. LSTM, GRU and attention are split matrix by matrix, embeddings and tied output layers as one.
@@ -82,6 +84,7 @@ def compress(
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
     check_choice("scheme", scheme, SCHEMES)
+    check_bool("fold", fold)
     source = BatchSource(data, needs_targets=allocator == COBLA)
     work = _prepare(model, counted_batch(source, example), scheme, keep, only)
     original = count_costs(work.model, work.example)
@@ -92,7 +95,8 @@ def compress(
     limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
-    attempt = Attempt(model, work, factors, source, loss, search, calibration_batches if is_recalibrated else 0)
+    renewing = calibration_batches if is_recalibrated else 0
+    attempt = Attempt(model, work, factors, source, loss, search, renewing, folds=fold)
     found = compress_within(attempt, allocator, original, limits)
     check_met(found.after, limits)
     report = CompressionReport(
@@ -106,6 +110,7 @@ def compress(
         recalibrated=is_recalibrated,
         seconds=time.perf_counter() - began,
         iterations=tuple(found.allocation.iterations),
+        folded=found.folded,
     )
     found.network.compression_report = report  # type: ignore[assignment]
     return found.network.train(model.training)

@@ -12,13 +12,21 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from gossamer.core.checks import check_choice
+from gossamer.core.checks import check_bool, check_choice
 from gossamer.models.lowrank.attempts import COBLA, RULES
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_channels_, find_groups
 from gossamer.models.lowrank.compression import check_arguments
-from gossamer.models.lowrank.counting import batch_norms, count_costs, evaluating, observe_uses
+from gossamer.models.lowrank.counting import (
+    batch_norms,
+    count_bytes,
+    count_costs,
+    count_params,
+    evaluating,
+    observe_uses,
+)
+from gossamer.models.lowrank.folding import fold_norms_
 from gossamer.models.lowrank.observing import Call, WatchWeights
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 from gossamer.models.lowrank.recalibration import recalibrate_
@@ -52,6 +60,7 @@ def prune(
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
     example: Any = None,
+    fold: bool = False,
 ) -> nn.Module:
     """Return a copy of `model` with fewer channels between convolutions, within every limit of `budget`.
 
@@ -64,6 +73,7 @@ def prune(
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
     check_choice("allocator", allocator, PRUNING_ALLOCATORS)
+    check_bool("fold", fold)
     if budget.milliseconds is not None:
         raise ValueError(
             f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
@@ -89,6 +99,9 @@ def prune(
     check_met(after, limits)
     if is_recalibrated:
         recalibrate_(work, source.first(calibration_batches))
+    folded = fold_norms_(work, counted) if fold else ()
+    if folded:
+        after |= {"params": float(count_params(work)), "bytes": float(count_bytes(work))}
     original["milliseconds"], after["milliseconds"] = time_models([model, work], counted)
     report = CompressionReport(
         layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
@@ -101,6 +114,7 @@ def prune(
         recalibrated=is_recalibrated,
         seconds=time.perf_counter() - began,
         iterations=tuple(allocation.iterations),
+        folded=folded,
     )
     work.compression_report = report  # type: ignore[assignment]
     return work.train(model.training)

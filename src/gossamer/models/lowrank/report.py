@@ -30,7 +30,8 @@ class LayerChange:
 class CompressionReport:
     """All layers, the totals before and after, and the limits that were kept; `print` shows it as text.
 
-    MACs are per example. `milliseconds` are the fastest of several passes over one batch on this machine.
+    MACs are per example. `milliseconds` are the fastest of several passes over one batch on this machine. `folded` are
+    the names of batch norms that became part of a layer, each behind the layer's.
     """
 
     layers: tuple[LayerChange, ...]
@@ -43,6 +44,7 @@ class CompressionReport:
     recalibrated: bool
     seconds: float
     iterations: tuple[Iteration, ...] = field(default_factory=tuple)
+    folded: tuple[tuple[str, str], ...] = ()
 
     def share(self, cost: str) -> float:
         """Return what is left of a cost: after ÷ before."""
@@ -90,7 +92,8 @@ class CompressionReport:
             for layer in values["layers"]
         )
         iterations = tuple(Iteration(**{**one, "prices": tuple(one["prices"])}) for one in values["iterations"])
-        return cls(**{**values, "layers": layers, "iterations": iterations})
+        folded = tuple((str(layer), str(norm)) for layer, norm in values.get("folded", ()))
+        return cls(**{**values, "layers": layers, "iterations": iterations, "folded": folded})
 
     def _repr_html_(self) -> str:
         *rows, total = self.table()

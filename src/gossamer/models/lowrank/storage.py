@@ -13,6 +13,7 @@ from torch import nn
 from gossamer.core.atomic import replacing_file
 from gossamer.models.lowrank.assembly import split_like_
 from gossamer.models.lowrank.channels import prune_like_
+from gossamer.models.lowrank.folding import fold_like_
 from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.report import CompressionReport
 
@@ -36,6 +37,10 @@ def save_compressed(small: nn.Module, path: str | os.PathLike[str]) -> None:
 
 def rebuilt_like_(model: nn.Module, report: CompressionReport) -> nn.Module:
     """Give a whole network the layers of the one that a report is about, zeros in those that changed, and return it."""
+    return fold_like_(_split_like_(model, report), report.folded)
+
+
+def _split_like_(model: nn.Module, report: CompressionReport) -> nn.Module:
     changed = [layer for layer in report.layers if layer.rank is not None]
     if report.scheme == PRUNE:
         return prune_like_(model, {layer.names: layer.rank for layer in changed if layer.rank is not None})
