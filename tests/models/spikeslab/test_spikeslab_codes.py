@@ -20,6 +20,15 @@ def test_every_distribution_draws_with_finite_gradients(kind):
     assert all(torch.isfinite(weight.grad).all() for weight in codes.parameters())
 
 
+@pytest.mark.parametrize("is_training", [False, True])
+@pytest.mark.parametrize("kind", list(all_codes()))
+def test_codes_alone_are_those_that_come_with_costs(kind, is_training):
+    codes = all_codes()[kind].train(is_training)
+    features = torch.randn(5, FEATURES)
+    alone = codes.draw_codes(features, torch.Generator().manual_seed(0))
+    assert torch.equal(alone, codes.draw(features, torch.Generator().manual_seed(0)).z[0])
+
+
 @pytest.mark.parametrize("kind", list(all_codes()))
 def test_the_mean_is_that_of_draws(kind):
     codes = all_codes()[kind].eval()

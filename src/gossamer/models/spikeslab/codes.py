@@ -53,6 +53,10 @@ class Codes(nn.Module, ABC):
     def draw(self, features: Float[Tensor, "B H"], generator: torch.Generator | None, num_samples: int = 1) -> Drawn:
         """Return `num_samples` codes per sentence (M of equation 2), with gradients, and their costs."""
 
+    def draw_codes(self, features: Float[Tensor, "B H"], generator: torch.Generator | None) -> Float[Tensor, "B D"]:
+        """Return one code per sentence, that of `draw`, for those who do not ask what it costs."""
+        return self.draw(features, generator).z[0]
+
     @abstractmethod
     def describe(self, features: Float[Tensor, "B H"]) -> Described:
         """Return the posterior in numbers, without drawing."""

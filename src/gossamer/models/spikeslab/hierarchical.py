@@ -108,22 +108,31 @@ class HierarchicalCodes(Codes):
 
     def draw(self, features: Float[Tensor, "B H"], generator: torch.Generator | None, num_samples: int = 1) -> Drawn:
         """Return one γ and `num_samples` codes given it (appendix D), and both KLs of equation (2)."""
-        alpha, beta = self.gates(features)
-        off_logit = draw_beta_logit(alpha, beta, generator)
-        mean, log_scale = self._slab(features, torch.sigmoid(off_logit))
-        wide = off_logit.expand(num_samples, *off_logit.shape)
-        is_off = draw_switch(wide, self.temperature, generator)
-        slab = draw_normal(mean, log_scale, generator, num_samples)
-        spike = self.spike_scale * torch.randn(slab.shape, generator=generator, dtype=slab.dtype, device=slab.device)
-        z = (1 - is_off) * slab + is_off * spike
+        z, is_off, off_logit, (alpha, beta), (mean, log_scale) = self._draw(features, generator, num_samples)
         if self.divergence == "joint":
             kl_z = spike_slab_kl(off_logit, mean, log_scale)
         else:
-            wide_mean, wide_scale = mean.expand_as(z), log_scale.expand_as(z)
-            kl_z = spike_slab_kl_sampled(z, wide, wide_mean, wide_scale, spike_scale=self.spike_scale).mean(dim=0)
+            wide = [part.expand_as(z) for part in (off_logit, mean, log_scale)]
+            kl_z = spike_slab_kl_sampled(z, *wide, spike_scale=self.spike_scale).mean(dim=0)
         kl_gamma = beta_kl(alpha, beta, self.log_alpha.exp(), self.log_beta.exp())
         nothing = z.new_zeros(())
         return Drawn(z, kl_z.sum(dim=1), kl_gamma.sum(dim=1), nothing, nothing, 1 - is_off.detach().mean())
+
+    def draw_codes(self, features: Float[Tensor, "B H"], generator: torch.Generator | None) -> Float[Tensor, "B D"]:
+        """Return one code per sentence, without the KLs, which take longer than the code."""
+        return self._draw(features, generator, 1)[0][0]
+
+    def _draw(
+        self, features: Tensor, generator: torch.Generator | None, num_samples: int
+    ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Return codes, what is off of them, logit γ, and the parameters of γ and of the slab."""
+        alpha, beta = self.gates(features)
+        off_logit = draw_beta_logit(alpha, beta, generator)
+        mean, log_scale = self._slab(features, torch.sigmoid(off_logit))
+        is_off = draw_switch(off_logit.expand(num_samples, *off_logit.shape), self.temperature, generator)
+        slab = draw_normal(mean, log_scale, generator, num_samples)
+        spike = self.spike_scale * torch.randn(slab.shape, generator=generator, dtype=slab.dtype, device=slab.device)
+        return (1 - is_off) * slab + is_off * spike, is_off, off_logit, (alpha, beta), (mean, log_scale)
 
     def describe(self, features: Float[Tensor, "B H"]) -> Described:
         """Return (1 − E[γ]) μ(E[γ]) as the mean, and E[γ] as the probability of being off."""

@@ -138,7 +138,7 @@ class SentenceNetwork(nn.Module):
 
     def forward(self, batch: SentenceBatch, generator: torch.Generator | None = None) -> Float[Tensor, " B"]:
         """Return −log p(x|z) of each sentence at one draw of its code."""
-        return self.reconstruction(batch, self.codes.draw(self.features(batch), generator).z[0])[1]
+        return self.reconstruction(batch, self.codes.draw_codes(self.features(batch), generator))[1]
 
 
 def feature_dim_of(encoder: nn.Module) -> int:

@@ -49,7 +49,7 @@ class FrozenProbe(nn.Module):
     def forward(self, features: Float[Tensor, "B H"], generator: torch.Generator | None) -> Float[Tensor, "B C"]:
         """Return log p(y|x): each of the K codes has a γ of its own."""
         with torch.no_grad():
-            z = self.network.codes.draw(features.repeat(self.num_samples, 1), generator).z[0]
+            z = self.network.codes.draw_codes(features.repeat(self.num_samples, 1), generator)
         log_probs = self.probe(z.view(self.num_samples, len(features), -1))
         return torch.logsumexp(log_probs, dim=0) - math.log(self.num_samples)
 

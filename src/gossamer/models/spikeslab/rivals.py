@@ -97,15 +97,27 @@ class SparseCodingCodes(Codes):
 
     def draw(self, features: Float[Tensor, "B H"], generator: torch.Generator | None, num_samples: int = 1) -> Drawn:
         """Return codes, the bound on KL(q(z|x) ‖ prior), and J · KL(mean γ_u ‖ off_prob) as the divergence."""
+        slab, mask, posterior = self._draw(features, generator, num_samples)
+        to_each, of_pseudo = self._divergences(*posterior)
+        kl_z = math.log(to_each.shape[1]) - torch.logsumexp(-to_each, dim=1)
+        nothing = torch.zeros_like(kl_z)
+        return Drawn(slab * mask, kl_z, nothing, of_pseudo, kl_z.new_zeros(()), mask.detach().mean())
+
+    def draw_codes(self, features: Float[Tensor, "B H"], generator: torch.Generator | None) -> Float[Tensor, "B D"]:
+        """Return one code per sentence, without its distances to all pseudo-inputs, which take much longer."""
+        slab, mask, _ = self._draw(features, generator, 1)
+        return (slab * mask)[0]
+
+    def _draw(
+        self, features: Tensor, generator: torch.Generator | None, num_samples: int
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Return slabs and masks, whose product are codes, and the posterior's parameters."""
         off_logit, mean, log_scale = self._posterior(features)
         slab = draw_normal(mean, log_scale, generator, num_samples)
         noise = torch.rand(slab.shape, generator=generator, dtype=slab.dtype, device=slab.device)
         margin = noise - torch.sigmoid(off_logit)
         mask = torch.sigmoid(SHARPNESS * margin) if self.training else (margin > 0).to(slab.dtype)
-        to_each, of_pseudo = self._divergences(off_logit, mean, log_scale)
-        kl_z = math.log(to_each.shape[1]) - torch.logsumexp(-to_each, dim=1)
-        nothing = torch.zeros_like(kl_z)
-        return Drawn(slab * mask, kl_z, nothing, of_pseudo, kl_z.new_zeros(()), mask.detach().mean())
+        return slab, mask, (off_logit, mean, log_scale)
 
     def _divergences(self, off_logit: Tensor, mean: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
         """Return KL(q ‖ p_u) of each sentence and pseudo-input (B × U), and the pseudo-inputs' own term."""
