@@ -8,6 +8,7 @@ import pytest
 from torch import nn
 
 from gossamer.models.lowrank.attempts import TIME_ATTEMPTS, TIME_MARGIN, Outcome, compress_within
+from gossamer.models.lowrank.problem import BudgetOutOfReach
 from gossamer.models.lowrank.search import Allocation
 
 LIMITS = {"macs": 5.0, "milliseconds": 6.0}
@@ -52,6 +53,18 @@ def test_a_rule_that_never_meets_it_does_not_stand_in_the_way():
     compress_within(watch, "cobla", {}, LIMITS)
     assert watch.seen[-1][0] == "cobla"
     assert len(watch.seen) == TIME_ATTEMPTS + 1
+
+
+def test_a_promise_out_of_reach_is_told_as_what_was_asked_for():
+    def attempt(allocator, original, limits):
+        if limits["milliseconds"] < 6:
+            raise BudgetOutOfReach("budget milliseconds must be at least 5.9, got 5.8")
+        return Outcome(nn.Identity(), original, {"milliseconds": 6.5}, Allocation([], [], []))
+
+    with pytest.raises(ValueError, match=r"must be within reach of low rank, got 6; the fastest network .* takes 6.5"):
+        compress_within(attempt, "uniform", {}, LIMITS)
+    with pytest.raises(BudgetOutOfReach, match=r"must be at least 5.9"):
+        compress_within(attempt, "uniform", {}, {"milliseconds": 5.8})
 
 
 @pytest.mark.parametrize(("allocator", "attempts"), [("pos_cvx", TIME_ATTEMPTS), ("cobla", 2 * TIME_ATTEMPTS)])

@@ -11,6 +11,10 @@ from jaxtyping import Float
 WHOLE = 0  # the choice "leave the layer as it is", beside ranks 1 … R
 
 
+class BudgetOutOfReach(ValueError):
+    """No choice of ranks meets the limits."""
+
+
 @dataclass(frozen=True)
 class LayerChoices:
     """What a layer can become: its triplets' energies σ² in order, and what each choice costs.
@@ -73,7 +77,7 @@ class Problem:
         )
         for name, least, limit in zip(self.cost_names, cheapest, self.limits, strict=True):
             if least > limit:
-                raise ValueError(
+                raise BudgetOutOfReach(
                     f"budget {name} must be at least {least:,.6g}, what the cheapest choice of every layer costs, "
                     f"got {limit:,.6g}"
                 )
