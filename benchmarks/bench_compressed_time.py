@@ -1,69 +1,93 @@
-"""Does a network that was compressed to 0.75 of the measured time take 0.75 of it when it is timed again?
+"""Does a network that was compressed to 0.75 of its measured time take 0.75 of it when it is timed again?
 
-NIN and ResNet-20 with new weights, compressed for one image and for 64 at a time by POS-CVX, ResNet-20 with its batch
-norms folded into its convolutions, beside half of NIN's multiply-adds.
-Every contender's process times its network against the whole one in turns, the fastest of many runs each, and every
-split layer against the layer that it stands for, on the inputs that this layer really gets: "slowest layer" is the
-largest of those shares, and above 1 where a split layer is slower than the whole one.
+    python benchmarks/bench_compressed_time.py docs/families/lowrank.md
+
+NIN and ResNet-20 with new weights, compressed for one image and for 64 at a time by POS-CVX, beside half of their
+multiply-adds; ResNet-20 with its batch norms folded into its convolutions, because it cannot be so fast otherwise. Each
+is timed against its original in turns, the fastest of many runs, and so is every split layer against the layer that it
+stands for, on the inputs that this layer really gets: "slowest layer" is the largest of those shares, and above 1 where
+a split layer is slower than the whole one. The table goes between the marks `written: compressed-time` of the page.
+Run it alone on the machine; about 3 minutes.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
-from measuring import Arrays, run_benchmark
+from measuring import RESULTS
+from pages import write_between
 from torch import Tensor, nn
 
 from gossamer.models.lowrank import Budget, compress
 from gossamer.models.lowrank.timing import milliseconds_of
 from gossamer.networks.nin import NIN
 from gossamer.networks.resnet import ResNet
+from gossamer.persistence.strict_json import plain_json
+from gossamer.runner.machine import commit, machine, versions
 
-SIZES = (1, 64)
-COLUMNS = {
-    f"{what}_{size}": f"{said}, {size} at a time"
-    for size in SIZES
-    for what, said in (("share", "share of time"), ("slowest", "slowest layer"))
-}
+NAME = "compressed-time"
+SIZES = (64, 1)
+TIME, HALF = {"milliseconds": 0.75}, {"macs": 0.5}
+CASES: list[tuple[str, Callable[[], nn.Module], dict[str, float], str, bool]] = [
+    ("NIN", NIN, TIME, "spatial", False),
+    ("NIN", NIN, TIME, "channel", False),
+    ("NIN", NIN, HALF, "spatial", False),
+    ("NIN", NIN, HALF, "channel", False),
+    ("ResNet-20, folded", ResNet, TIME, "spatial", True),
+    ("ResNet-20, folded", ResNet, HALF, "spatial", True),
+    ("ResNet-20", ResNet, HALF, "spatial", False),
+]
 
 
-def image_arrays(batches: int, repeats: int) -> Arrays:
-    images = np.random.default_rng(0).normal(size=(batches * max(SIZES), 3, 32, 32)).astype(np.float32)
-    return {"images": images, "repeats": np.array(repeats)}
+def main() -> None:
+    parser = argparse.ArgumentParser(description="times of compressed networks and of their layers")
+    parser.add_argument("page", nargs="?", type=Path, help="a page with the mark of the table")
+    parser.add_argument("--small", action="store_true", help="a few runs of each, to try the script; not written")
+    arguments = parser.parse_args()
+    repeats = 2 if arguments.small else 60
+    rows = [measure(*case, size, repeats) for case in CASES for size in SIZES]
+    revision, is_dirty = commit()
+    record = {"rows": rows, "repeats": repeats, "commit": revision, "dirty": is_dirty}
+    record |= {"machine": machine(), "versions": versions()}
+    table = in_table(record)
+    print(table)
+    if not arguments.small:
+        text = json.dumps(plain_json("record", record), indent=1) + "\n"
+        (RESULTS / f"{NAME}.json").write_text(text, encoding="utf-8")
+    if arguments.page:
+        write_between(arguments.page, NAME, table)
 
 
-def contender(
-    make: Callable[[], nn.Module], budget: Budget, scheme: str, *, fold: bool = False
-) -> Callable[[Arrays], Callable[[], dict[str, float]]]:
-    def prepare(arrays: Arrays) -> Callable[[], dict[str, float]]:
-        torch.manual_seed(0)
-        whole = make().eval()
-        images = torch.from_numpy(arrays["images"]).contiguous(memory_format=torch.channels_last)
-        batches, repeats = list(images.split(max(SIZES))), int(arrays["repeats"])
-        options = {"allocator": "pos_cvx", "scheme": scheme, "budget": budget, "fold": fold}
-        made = {size: compress(whole, data=batches, example=images[:size], **options) for size in SIZES}
-
-        def measure() -> dict[str, float]:
-            found = {}
-            for size, small in made.items():
-                inputs = images[:size]
-                before, after = milliseconds_of([partial(whole, inputs), partial(small, inputs)], repeats)
-                found |= {f"share_{size}": after / before, f"slowest_{size}": slowest(whole, small, inputs, repeats)}
-            return found
-
-        return measure
-
-    return prepare
+def measure(
+    name: str, make: Callable[[], nn.Module], budget: dict[str, float], scheme: str, fold: bool, size: int, repeats: int
+) -> dict[str, Any]:
+    """Compress a network for `size` images at a time, and time it and its layers again."""
+    torch.manual_seed(0)
+    whole = make().eval()
+    images = torch.randn(4 * max(SIZES), 3, 32, 32).contiguous(memory_format=torch.channels_last)
+    batches, inputs = list(images.split(max(SIZES))), images[:size]
+    said = ", ".join(f"{cost}={share}" for cost, share in budget.items())
+    row: dict[str, Any] = {"network": name, "scheme": scheme, "budget": said, "at a time": size}
+    options = {"allocator": "pos_cvx", "scheme": scheme, "fold": fold, "budget": Budget(**budget)}
+    try:
+        small = compress(whole, data=batches, example=inputs, **options)
+    except ValueError as error:
+        return row | {"failed": str(error)}
+    before, after = milliseconds_of([partial(whole, inputs), partial(small, inputs)], repeats)
+    row |= {"milliseconds_before": before, "milliseconds": after, "share": after / before}
+    return row | {"slowest_layer": slowest(whole, small, inputs, repeats)}
 
 
 @torch.no_grad()
-def slowest(whole: nn.Module, small: nn.Module, inputs: Tensor, repeats: int) -> float:
+def slowest(whole: nn.Module, small: Any, inputs: Tensor, repeats: int) -> float:
     """Return the time of the split layer that is slowest as a share of the layer that it stands for; 0 without any."""
-    report = small.compression_report
-    names = [layer.names[0] for layer in report.layers if layer.rank is not None]
+    names = [layer.names[0] for layer in small.compression_report.layers if layer.rank is not None]
     seen: dict[str, Tensor] = {}
     hooks = [
         whole.get_submodule(name).register_forward_pre_hook(lambda _, given, name=name: seen.update({name: given[0]}))
@@ -80,21 +104,16 @@ def slowest(whole: nn.Module, small: nn.Module, inputs: Tensor, repeats: int) ->
     return max(shares)
 
 
+def in_table(record: dict[str, Any]) -> str:
+    """Return the rows as Markdown."""
+    lines = ["| network | scheme | budget | images at a time | share of time | slowest layer |"]
+    lines.append("|:--|:--|:--|--:|--:|--:|")
+    for row in record["rows"]:
+        found = f"{row['share']:.3f} | {row['slowest_layer']:.2f}" if "share" in row else "out of reach | "
+        lines.append(f"| {row['network']} | {row['scheme']} | {row['budget']} | {row['at a time']} | {found} |")
+    where = f"fastest of {record['repeats']} runs on {record['machine']['cores']} cores"
+    return "\n".join([*lines, "", f"POS-CVX, new weights; {where}; commit {(record['commit'] or 'unknown')[:10]}."])
+
+
 if __name__ == "__main__":
-    run_benchmark(
-        "compressed-time",
-        "Networks compressed to 0.75 of their measured time, timed again",
-        {"batches": 4, "repeats": 40},
-        {
-            "NIN, milliseconds=0.75, spatial": contender(NIN, Budget(milliseconds=0.75), "spatial"),
-            "NIN, milliseconds=0.75, channel": contender(NIN, Budget(milliseconds=0.75), "channel"),
-            "NIN, macs=0.5, spatial": contender(NIN, Budget(macs=0.5), "spatial"),
-            "NIN, macs=0.5, channel": contender(NIN, Budget(macs=0.5), "channel"),
-            "ResNet-20, milliseconds=0.75, spatial": contender(ResNet, Budget(milliseconds=0.75), "spatial", fold=True),
-        },
-        small={"batches": 1, "repeats": 2},
-        make=image_arrays,
-        load=dict,
-        costs=COLUMNS,
-        packages=(),
-    )
+    main()
