@@ -9,6 +9,15 @@ import torch
 from gossamer.models.lowrank.images import BORDER, CONTRAST, Preparation, augment
 
 
+def test_images_are_flipped_alone_or_left_alone():
+    images = np.arange(2 * 40 * 4 * 4, dtype=np.float32).reshape(40, 2, 4, 4)
+    flipped = augment(images, np.random.default_rng(0), "flip")
+    is_flipped = (flipped == images[..., ::-1]).all(axis=(1, 2, 3))
+    assert 0 < is_flipped.sum() < 40
+    assert np.array_equal(flipped[~is_flipped], images[~is_flipped])
+    assert augment(images, np.random.default_rng(0), "none") is images
+
+
 def test_columns_are_standardised():
     inputs = np.random.default_rng(0).normal(3, 2, size=(50, 4)).astype(np.float32)
     inputs[:, 3] = 1

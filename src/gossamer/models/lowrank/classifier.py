@@ -27,7 +27,7 @@ from gossamer.models.lowrank.classifier_networks import (
 )
 from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
-from gossamer.models.lowrank.images import Preparation, augment
+from gossamer.models.lowrank.images import AUGMENTATIONS, Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
@@ -47,7 +47,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
     where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
-    are taken.
+    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -83,6 +83,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         search_rows: int = 128,
         timed_rows: int | None = None,
         fold: bool = False,
+        augmentation: str = "full",
         calibration_batches: int = 8,
         fine_tune_epochs: int = 0,
         fine_tune_rate: float = 0.01,
@@ -112,6 +113,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.search_rows = search_rows
         self.timed_rows = timed_rows
         self.fold = fold
+        self.augmentation = augmentation
         self.calibration_batches = calibration_batches
         self.fine_tune_epochs = fine_tune_epochs
         self.fine_tune_rate = fine_tune_rate
@@ -125,6 +127,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_weights(self.weights)
         check_widths("hidden_dims", self.hidden_dims)
         check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
+        check_choice("augmentation", self.augmentation, AUGMENTATIONS)
         for name in ("recalibrate", "fold"):
             check_bool(name, getattr(self, name))
         if self.fold and self.fine_tune_epochs:
@@ -204,7 +207,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         )
 
     def _batch(self, inputs: np.ndarray, targets: np.ndarray, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        raw = augment(inputs, rng) if inputs.ndim == 4 else inputs
+        raw = augment(inputs, rng, self.augmentation) if inputs.ndim == 4 else inputs
         return self.preparation_(raw), torch.from_numpy(targets.astype(np.int64))
 
     @torch.no_grad()

@@ -14,6 +14,7 @@ IMAGENET_MEAN, IMAGENET_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CONTRAST = 55.0  # the norm that images have before whitening, as the NIN's authors have it
 WHITENING_RIDGE = 0.1
 BORDER = 4
+AUGMENTATIONS = ("full", "flip", "none")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,19 @@ class Preparation:
         return prepared.contiguous(memory_format=torch.channels_last) if prepared.ndim == 4 else prepared
 
 
-def augment(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def augment(images: np.ndarray, rng: np.random.Generator, kind: str = "full") -> np.ndarray:
     """Flip half of the images (N, c, h, w) and shift all by up to 4 pixels, black coming in at the border.
+
+    With `kind` "flip" they are not shifted, with "none" they stay as they are.
 
     >>> augment(np.ones((2, 3, 8, 8), dtype=np.uint8), np.random.default_rng(0)).shape
     (2, 3, 8, 8)
     """
+    if kind == "none":
+        return images
+    if kind == "flip":
+        flipped = rng.random(len(images)) < 0.5
+        return np.where(flipped[:, None, None, None], images[..., ::-1], images)
     number, _, height, width = images.shape
     padded = np.pad(images, ((0, 0), (0, 0), (BORDER, BORDER), (BORDER, BORDER)))
     top, left = rng.integers(2 * BORDER + 1, size=(2, number))
