@@ -74,8 +74,8 @@ def augment(images: np.ndarray, rng: np.random.Generator, kind: str = "full") ->
     if kind == "none":
         return images
     if kind == "flip":
-        flipped = rng.random(len(images)) < 0.5
-        return np.where(flipped[:, None, None, None], images[..., ::-1], images)
+        is_mirrored = (rng.random(len(images)) < 0.5)[:, None, None, None]
+        return np.where(is_mirrored, images[..., ::-1], images)
     number, _, height, width = images.shape
     padded = np.pad(images, ((0, 0), (0, 0), (BORDER, BORDER), (BORDER, BORDER)))
     top, left = rng.integers(2 * BORDER + 1, size=(2, number))
