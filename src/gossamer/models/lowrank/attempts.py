@@ -11,9 +11,9 @@ from torch import nn
 
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_
 from gossamer.models.lowrank.batches import Batch, BatchSource
-from gossamer.models.lowrank.counting import count_bytes, count_costs, count_params
+from gossamer.models.lowrank.counting import count_costs
 from gossamer.models.lowrank.factors import Factors
-from gossamer.models.lowrank.folding import Folded, fold_norms_, folded_copy
+from gossamer.models.lowrank.folding import Folded, fold_and_count_, folded_copy
 from gossamer.models.lowrank.heuristics import (
     allocate_by_threshold,
     allocate_by_variation,
@@ -126,10 +126,7 @@ class Attempt:
         small, after = _assemble(work, self.factors, allocation)
         if self.recalibration_batches:
             recalibrate_(small, self.source.first(self.recalibration_batches))
-        names: tuple[Folded, ...] = ()
-        if self.folds:
-            names = fold_norms_(small, work.example)
-            after |= {"params": float(count_params(small)), "bytes": float(count_bytes(small))}
+        names = fold_and_count_(small, work.example, after) if self.folds else ()
         repeats = TIME_REPEATS if "milliseconds" in limits else REPEATS
         before = dict(original)
         before["milliseconds"], after["milliseconds"] = time_models([self.model, small], work.example, repeats)

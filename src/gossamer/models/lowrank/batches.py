@@ -72,6 +72,7 @@ class BatchSource:
 def counted_batch(source: BatchSource, example: Any) -> Batch:
     """Return the batch that costs are counted and times are measured on: `example`'s inputs, or the first of the data.
 
+    >>> import torch
     >>> source = BatchSource([torch.zeros(8, 3)], needs_targets=False)
     >>> num_rows(counted_batch(source, None)), num_rows(counted_batch(source, torch.zeros(1, 3)))
     (8, 1)

@@ -82,9 +82,8 @@ def compress(
     True
     """
     began = time.perf_counter()
-    check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
     check_choice("scheme", scheme, SCHEMES)
-    check_bool("fold", fold)
     source = BatchSource(data, needs_targets=allocator == COBLA)
     work = _prepare(model, counted_batch(source, example), scheme, keep, only)
     original = count_costs(work.model, work.example)
@@ -123,6 +122,7 @@ def check_arguments(
     allocator: str,
     fitted: bool,
     recalibrate: bool,
+    fold: bool,
     calibration_batches: int,
 ) -> None:
     """Check what `compress` and `prune` are both given."""
@@ -132,6 +132,7 @@ def check_arguments(
     check_choice("allocator", allocator, ALLOCATORS)
     check_bool("fitted", fitted)
     check_bool("recalibrate", recalibrate)
+    check_bool("fold", fold)
     check_int("calibration_batches", calibration_batches, at_least=1)
     if allocator == COBLA and not callable(loss):
         raise ValueError(

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from gossamer.models.lowrank.assembly import replace_module_
 from gossamer.models.lowrank.batches import Batch
+from gossamer.models.lowrank.counting import count_bytes, count_params
 from gossamer.models.lowrank.flow import Flow, owner_of, owners_of, watch_flow
 from gossamer.models.lowrank.sites import Convolution
 
@@ -27,6 +28,13 @@ def folded_copy(model: nn.Module, example: Batch) -> nn.Module:
     copied = copy.deepcopy(model)
     fold_norms_(copied, example)
     return copied
+
+
+def fold_and_count_(model: nn.Module, example: Batch, costs: dict[str, float]) -> tuple[Folded, ...]:
+    """Fold as `fold_norms_` does, and count anew in `costs` what is stored afterwards."""
+    folded = fold_norms_(model, example)
+    costs.update(params=float(count_params(model)), bytes=float(count_bytes(model)))
+    return folded
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from gossamer.core.checks import check_bool, check_choice
+from gossamer.core.checks import check_choice
 from gossamer.models.lowrank.attempts import COBLA, RULES
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
@@ -20,13 +20,11 @@ from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_cha
 from gossamer.models.lowrank.compression import check_arguments
 from gossamer.models.lowrank.counting import (
     batch_norms,
-    count_bytes,
     count_costs,
-    count_params,
     evaluating,
     observe_uses,
 )
-from gossamer.models.lowrank.folding import fold_norms_
+from gossamer.models.lowrank.folding import fold_and_count_
 from gossamer.models.lowrank.observing import Call, WatchWeights
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 from gossamer.models.lowrank.recalibration import recalibrate_
@@ -71,9 +69,8 @@ def prune(
     as in `compress`; there are no milliseconds to promise.
     """
     began = time.perf_counter()
-    check_arguments(model, budget, loss, allocator, fitted, recalibrate, calibration_batches)
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
     check_choice("allocator", allocator, PRUNING_ALLOCATORS)
-    check_bool("fold", fold)
     if budget.milliseconds is not None:
         raise ValueError(
             f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
@@ -92,16 +89,13 @@ def prune(
     energies = _importance(work, groups, source.first(calibration_batches) if fitted else [])
     problem = _problem(groups, energies, costs, original, whole, limits)
     is_recalibrated = recalibrate and bool(batch_norms(work))
-    settings = search or SearchSettings()
-    allocation = _allocate(allocator, problem, work, groups, loss, source, settings, is_recalibrated)
+    allocation = _allocate(allocator, problem, work, groups, loss, source, search, is_recalibrated)
     _cut_(work, groups, allocation)
     after = count_costs(work, counted)
     check_met(after, limits)
     if is_recalibrated:
         recalibrate_(work, source.first(calibration_batches))
-    folded = fold_norms_(work, counted) if fold else ()
-    if folded:
-        after |= {"params": float(count_params(work)), "bytes": float(count_bytes(work))}
+    folded = fold_and_count_(work, counted, after) if fold else ()
     original["milliseconds"], after["milliseconds"] = time_models([model, work], counted)
     report = CompressionReport(
         layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
@@ -197,7 +191,7 @@ def _allocate(
     groups: Sequence[ChannelGroup],
     loss: Loss | None,
     source: BatchSource,
-    settings: SearchSettings,
+    search: SearchSettings | None,
     batch_statistics: bool,
 ) -> Allocation:
     if allocator != COBLA:
@@ -210,7 +204,7 @@ def _allocate(
     ]
     masks = [ChannelMasks(group.weight, group.order) for group in groups]
     network = MaskedNetwork(model, groups, masks, loss, source, batch_statistics=batch_statistics)
-    return allocate_cobla(network, problem, start, settings)
+    return allocate_cobla(network, problem, start, search or SearchSettings())
 
 
 def _cut_(model: nn.Module, groups: Sequence[ChannelGroup], allocation: Allocation) -> None:
