@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from probing import fitted, refusal, state
 
-from gossamer.persistence import read_artifact
+from gossamer.persistence import atomic, read_artifact
 from gossamer.persistence.atomic import replacing_directory
 
 NUM_STEPS = 40  # a save takes about 32; the assertions below notice when there are more
@@ -116,6 +116,49 @@ def test_a_writer_at_work_is_not_swept_away(saved: Path, probe: Any, tmp_path: P
         for file in saved.iterdir():
             shutil.copy(file, staging)
     assert state(read_artifact(saved).estimator) == state(probe)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+def test_a_new_directory_that_was_taken_for_a_leftover_is_made_again(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer may lock a directory between its making and its own writer's lock; then it will remove it."""
+    honest, removals = atomic._lock, []
+
+    def late(directory: Path, *, waits: bool = False) -> int | None:
+        if not removals:
+            other = honest(directory)
+            assert other is not None
+
+            def remove() -> None:
+                shutil.rmtree(directory)
+                os.close(other)
+
+            removals.append(threading.Timer(0.05, remove))
+            removals[0].start()
+        return honest(directory, waits=waits)
+
+    monkeypatch.setattr(atomic, "_lock", late)
+    before = {file.name: file.read_bytes() for file in saved.iterdir()}
+    with replacing_directory(saved) as staging:
+        removals[0].join()
+        assert staging.is_dir()
+        for name, content in before.items():
+            (staging / name).write_bytes(content)
+    assert {file.name: file.read_bytes() for file in saved.iterdir()} == before
+
+
+def test_the_only_directory_is_not_removed_while_its_writer_is_between_the_renames(
+    saved: Path, probe: Any, tmp_path: Path
+) -> None:
+    with replacing_directory(saved) as staging:
+        for file in saved.iterdir():
+            shutil.copy(file, staging)
+        set_aside = saved.rename(atomic._partner(staging, "old"))
+        atomic._discard_set_aside(saved)  # what another writer does last
+        assert set_aside.is_dir()
+        assert state(read_artifact(saved).estimator) == state(probe)
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 

@@ -3,6 +3,10 @@
 New content is written to `.NAME.new-xxxxxxxx` beside it and synced; then the old directory is renamed to
 `.NAME.old-xxxxxxxx`, the new one to `NAME`, and the old one to `.NAME.gone-xxxxxxxx` and removed. Should a crash fall
 between the first two renames, `look_inside` still finds the old one; the next save removes whatever a crash left.
+
+Several writers may be at work. Each locks what it writes to, so that no other takes it for a leftover; the lock ends
+with the process, however it ends. New and old directory of one save end alike: as long as there is a new one beside it,
+the old one may be all there is, and no other writer removes it.
 """
 
 from __future__ import annotations
@@ -103,20 +107,25 @@ def _new_sibling(path: Path, role: str) -> Path:
     return path.parent / f".{path.name}.{role}-{secrets.token_hex(4)}"
 
 
+def _partner(sibling: Path, role: str) -> Path:
+    """Return the directory of the same save in another role."""
+    return sibling.with_name(re.sub(r"\.(new|old)-(?=[0-9a-f]{8}$)", f".{role}-", sibling.name))
+
+
 def _locked_directory(path: Path) -> tuple[Path, int | None]:
     """Make a staging directory and lock it, so that another writer does not take it for a leftover."""
     while True:
         staging = _new_sibling(path, "new")
         staging.mkdir()
-        lock = _lock(staging)
-        if staging.exists():  # another writer may have removed it before the lock was held
+        lock = _lock(staging, waits=True)  # for a writer that took it for a leftover, and is removing it
+        if staging.exists():
             return staging, lock
         if lock is not None:
             os.close(lock)
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what dead writers left: locks end with the process, however it ends."""
+    """Remove what dead writers left."""
     for leftover in _siblings(path, "gone"):
         shutil.rmtree(leftover, ignore_errors=True)
     for leftover in _siblings(path, "new"):
@@ -127,16 +136,25 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _discard_set_aside(path: Path) -> None:
-    """Remove what was set aside, under another name, so that a directory set aside is always whole."""
+    """Remove what was set aside, but for what a writer may still have to put back."""
     for set_aside in _siblings(path, "old"):
-        gone = _new_sibling(path, "gone")
-        with suppress(OSError):  # another writer may have been quicker
-            set_aside.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        if not _partner(set_aside, "new").exists():
+            _discard(set_aside, path)
 
 
-def _lock(directory: Path) -> int | None:
-    """Return a descriptor that holds the directory's lock, or None where it is taken, gone or not supported."""
+def _discard(set_aside: Path, path: Path) -> None:
+    """Remove a directory under another name, so that a directory set aside is always whole."""
+    gone = _new_sibling(path, "gone")
+    with suppress(OSError):  # another writer may have been quicker
+        set_aside.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _lock(directory: Path, *, waits: bool = False) -> int | None:
+    """Return a descriptor that holds the directory's lock, or None where it is gone, not supported, or taken.
+
+    With `waits` a lock that is taken is waited for.
+    """
     if sys.platform == "win32":
         return None
     try:
@@ -144,7 +162,7 @@ def _lock(directory: Path) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:
         os.close(descriptor)
         return None
@@ -153,14 +171,15 @@ def _lock(directory: Path) -> int | None:
 
 def _move_in(staging: Path, path: Path) -> None:
     """Give `staging` the name `path`; what had it is set aside, and put back where that fails."""
+    set_aside = _partner(staging, "old")
     while True:
-        set_aside = _new_sibling(path, "old")
         with suppress(FileNotFoundError):  # there may be nothing to replace
             path.rename(set_aside)
         try:
             staging.rename(path)
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # another writer came in between
+                _discard(set_aside, path)
                 continue
             if set_aside.exists():
                 set_aside.rename(path)
