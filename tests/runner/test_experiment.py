@@ -116,6 +116,15 @@ def test_an_unknown_row_lists_the_rows(tiny_file: Path) -> None:
         read_experiment(tiny_file).row("als")
 
 
+def test_rows_are_found_by_a_pattern(tiny_file: Path) -> None:
+    experiment = read_experiment(tiny_file)
+    names = [row.name for row in experiment.rows]
+    assert [row.name for row in experiment.matching("*")] == names
+    assert [row.name for row in experiment.matching(names[1][:2] + "*")] == [n for n in names if n[:2] == names[1][:2]]
+    with pytest.raises(ValueError, match=r"row must be one of .*, got 'no-such-\*'"):
+        experiment.matching("no-such-*")
+
+
 def test_experiments_are_found_from_any_folder_below(tiny_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tiny_file.parent)
     assert find_experiments() == {"tiny": tiny_file}

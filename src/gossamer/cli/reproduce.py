@@ -27,7 +27,7 @@ def run(
     tables: Annotated[
         bool, typer.Option("--tables", help="Rewrite the tables of README.md and docs/ (afterwards).")
     ] = False,
-    row: Annotated[str | None, typer.Option(help="Only this row.")] = None,
+    row: Annotated[str | None, typer.Option(help="Only this row, or those of a pattern, such as 'cobla-*'.")] = None,
     seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw metric against size there, as SVG.")] = None,

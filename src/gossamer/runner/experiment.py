@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,10 @@ class Experiment:
             if row.name == name:
                 return row
         raise ValueError(f"row must be one of {', '.join(row.name for row in self.rows)}, got {name!r}")
+
+    def matching(self, pattern: str) -> tuple[Row, ...]:
+        """Return the rows whose names match a pattern, as in a shell; a name that nothing matches is refused."""
+        return tuple(row for row in self.rows if fnmatchcase(row.name, pattern)) or (self.row(pattern),)
 
     @property
     def results(self) -> Path:

@@ -74,8 +74,11 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
 def run_experiment(
     experiment: Experiment, *, row: str | None = None, seed: int | None = None, force: bool = False
 ) -> Iterator[tuple[Record, bool]]:
-    """Run the rows that have no record yet for the code as it is, and yield each record with whether it is new."""
-    rows = experiment.rows if row is None else (experiment.row(row),)
+    """Run the rows that have no record yet for the code as it is, and yield each record with whether it is new.
+
+    `row` is the name of one, or a pattern of names as in a shell.
+    """
+    rows = experiment.rows if row is None else experiment.matching(row)
     for chosen in rows:
         for number in experiment.seeds if seed is None else (seed,):
             path = record_path(experiment, chosen, number)
