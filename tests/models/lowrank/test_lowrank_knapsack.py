@@ -7,7 +7,10 @@ import pytest
 from allocation_problems import best_by_enumeration, make_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult, milp
 
+from gossamer.models.lowrank import knapsack
+from gossamer.models.lowrank.heuristics import allocate_greedily
 from gossamer.models.lowrank.knapsack import allocate_exactly, weighed_shares
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 
@@ -56,3 +59,34 @@ def test_choices_that_are_closed_are_not_taken():
 
 def test_nothing_to_choose():
     assert allocate_exactly(Problem((), np.zeros(1), np.ones(1), ("macs",))) == []
+
+
+def test_dozens_of_layers_of_one_shape_do_not_take_for_ever():
+    """To prove that no swap of equal layers is better would take minutes; what is found is no worse than greedy's."""
+    rng = np.random.default_rng(0)
+    ranks = np.arange(1, 41)[:, None]
+    costs = np.concatenate([[[1440.0, 1440.0]], ranks * [96.0, 96.0]])
+    layers = tuple(
+        LayerChoices(f"layer {number}", np.sort(rng.exponential(size=40))[::-1] ** 2, costs, (48, 48))
+        for number in range(40)
+    )
+    limits = np.array([0.301, 0.299]) * 40 * 1440
+    problem = Problem(layers, np.zeros(2), np.floor(limits), ("macs", "params"))
+    found = allocate_exactly(problem)
+    assert problem.is_met(found)
+    assert problem.objective(found) >= problem.objective(allocate_greedily(problem))
+    assert allocate_exactly(problem) == found
+
+
+def test_a_solver_that_stops_before_it_has_found_anything_goes_on(monkeypatch):
+    problem = make_problem(1, share=0.6)
+    expected = allocate_exactly(problem)
+    asked = []
+
+    def stop_once(*arguments, options=None, **settings):
+        asked.append(options)
+        return OptimizeResult(x=None, status=1) if options else milp(*arguments, **settings)
+
+    monkeypatch.setattr(knapsack, "milp", stop_once)
+    assert problem.objective(allocate_exactly(problem)) == pytest.approx(problem.objective(expected))
+    assert asked[1] is None

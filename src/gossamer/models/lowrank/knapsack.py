@@ -16,7 +16,11 @@ from gossamer.models.lowrank.problem import Problem
 TIGHTEN = 1e-7  # of a limit, when the solver's tolerance let a budget slip
 ATTEMPTS = 12
 RELATIVE_GAP = 1e-7  # of the objective: where the solver may stop to prove
-SECONDS = 60.0  # after which its best choice so far is taken; networks of a hundred layers need a few
+# After so many nodes the solver's best choice is taken. Dozens of layers of one shape can be swapped for each other:
+# proving that no swap is better takes minutes, long after the best was found. Unlike a limit of time, this one gives
+# the same ranks on a busy machine.
+NODES = 500
+LIMIT_REACHED = 1  # a status of `milp`
 
 
 def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"]] | None = None) -> list[int]:
@@ -45,26 +49,29 @@ def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"
     scale = np.maximum(room, np.finfo(float).tiny)  # rows of like size, so that the solver's tolerance is relative
     for attempt in range(ATTEMPTS):
         bound = (room - (2**attempt - 1) * TIGHTEN * np.abs(problem.limits)) / scale
-        solution = milp(
-            -gains,
-            constraints=[
-                LinearConstraint(one_each, 1, 1),
-                LinearConstraint((costs / scale).T, -np.inf, bound),
-            ],
-            integrality=np.ones(len(gains)),
-            bounds=Bounds(0, 1),
-            options={"mip_rel_gap": RELATIVE_GAP, "time_limit": SECONDS},
-        )
-        if solution.x is None:
+        constraints = [LinearConstraint(one_each, 1, 1), LinearConstraint((costs / scale).T, -np.inf, bound)]
+        chosen = _solve(gains, constraints)
+        if chosen is None:
             raise ValueError(
                 f"budget must leave some choice of ranks that meets {', '.join(problem.cost_names)} together, got "
                 f"{problem.limits.tolist()}; each alone could be met, so raise one of them"
             )
-        picked = np.flatnonzero(solution.x > 0.5)
+        picked = np.flatnonzero(chosen > 0.5)
         ranks = [int(choices[layer][place - np.searchsorted(owner, layer)]) for layer, place in enumerate(picked)]
         if problem.is_met(ranks):
             return ranks
     raise RuntimeError("the solver returned choices beyond the limits again and again")
+
+
+def _solve(gains: Float[np.ndarray, " n"], constraints: list[LinearConstraint]) -> Float[np.ndarray, " n"] | None:
+    """Return the best 0-1 choice that the solver has found, or None if there is none."""
+    options = {"mip_rel_gap": RELATIVE_GAP, "node_limit": NODES}
+    settings = {"constraints": constraints, "integrality": np.ones(len(gains)), "bounds": Bounds(0, 1)}
+    solution = milp(-gains, **settings, options=options)
+    if solution.x is None and solution.status == LIMIT_REACHED:  # it has not come to any choice yet
+        solution = milp(-gains, **settings)
+    chosen: np.ndarray | None = solution.x
+    return chosen
 
 
 def log_shares(problem: Problem) -> list[Float[np.ndarray, " choices"]]:
