@@ -48,7 +48,7 @@ class NIN(nn.Module):
 
     def _block(self, response: Tensor, *names: str) -> Tensor:
         for name in names:
-            response = functional.relu(getattr(self, name)(response))
+            response = functional.relu(getattr(self, name)(response), inplace=True)
         return response
 
 

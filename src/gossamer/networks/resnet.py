@@ -26,12 +26,12 @@ class ResidualBlock(nn.Module):
 
     def forward(self, images: Float[Tensor, "B c h w"]) -> Float[Tensor, "B f h2 w2"]:
         """Return the block's response."""
-        response = self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(images)))))
+        response = self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(images)), inplace=True)))
         shortcut = images[:, :, :: self.stride, :: self.stride]
         if self.missing:
             before = self.missing // 2
             shortcut = functional.pad(shortcut, (0, 0, 0, 0, before, self.missing - before))
-        return functional.relu(response + shortcut)
+        return functional.relu(response + shortcut, inplace=True)
 
 
 class ResNet(nn.Module):
@@ -57,7 +57,7 @@ class ResNet(nn.Module):
 
     def forward(self, images: Float[Tensor, "B c h w"]) -> Float[Tensor, "B num_classes"]:
         """Return the logits of each image."""
-        response = functional.relu(self.bn1(self.conv1(images)))
+        response = functional.relu(self.bn1(self.conv1(images)), inplace=True)
         response = self.layer3(self.layer2(self.layer1(response)))
         logits: Tensor = self.linear(torch.mean(response, dim=(2, 3)))
         return logits

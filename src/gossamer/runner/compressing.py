@@ -11,7 +11,6 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
-from torch.nn import functional
 
 from gossamer.models.lowrank import Budget, SearchSettings, compress, prune, save_compressed
 from gossamer.models.lowrank.pruning import PRUNE
@@ -44,9 +43,9 @@ def compress_own(
     """Build a user's module, give it weights, compress it on the user's batches, and save it in `out`.
 
     `build` and `data` are `file.py:function`, as is `example`, for the inputs that are counted and timed in place of
-    the first batch; a function `loss(output, target)` in the file of `data` is used where there is one, cross-entropy
-    otherwise. The files are executed: they are the user's own. `limits` are the arguments of `Budget`; those that are
-    None, here and among `options`, are left to their defaults.
+    the first batch; a function `loss(output, target)` in the file of `data` guides the search where there is one, the
+    module's own answers otherwise. The files are executed: they are the user's own. `limits` are the arguments of
+    `Budget`; those that are None, here and among `options`, are left to their defaults.
     """
     budget = Budget(**{name: value for name, value in limits.items() if value is not None})
     if data is None:
@@ -57,7 +56,7 @@ def compress_own(
     if weights is not None:
         _load_weights(model, weights)
     module, _ = _open(data)
-    loss = getattr(module, "loss", functional.cross_entropy)
+    loss = getattr(module, "loss", None)
     search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
     inputs = None if example is None else find_function(example)()
     said = {name: value for name, value in options.items() if value is not None}

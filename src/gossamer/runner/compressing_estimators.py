@@ -97,13 +97,10 @@ def compress_estimator(
         take_apart_(network)
     whole = _Answering(network, describe(estimator, data))
     rows = _some_rows(data.shape[0] if sparse.issparse(data) else len(data), random_state)
-    with torch.no_grad():
-        batches = [(part, whole(part)) for part in rows]
     small = compress(
         whole,
-        data=batches,
+        data=[(part, None) for part in rows],  # without a loss its own answers are the guide
         budget=budget,
-        loss=lambda output, target: (output - target).square().mean(),
         allocator="pos_cvx" if allocator is None else allocator,
         keep=[f"network.{pattern}" for pattern in [*keep, *_word_table(network)]],
         only=None if only is None else [f"network.{pattern}" for pattern in only],

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from gossamer.core.checks import check_choice
+from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.batches import Batch, BatchSource, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.classifier import CompressedClassifier
@@ -19,7 +20,6 @@ from gossamer.models.lowrank.counting import count_costs, evaluating
 from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport
-from gossamer.models.lowrank.search import Loss
 from gossamer.models.lowrank.timing import time_models
 from gossamer.runner.requiring import require
 
@@ -53,6 +53,7 @@ class TorchPruning(CompressedClassifier):
             macs=macs,
             params=params,
             scheme=PRUNE,
+            guide="loss",
             calibration_batches=calibration_batches,
             random_state=random_state,
         )
@@ -71,7 +72,7 @@ def prune_to_budget(
     *,
     data: Iterable[Any],
     budget: Budget,
-    loss: Loss,
+    loss: Guide,
     importance: str,
     calibration_batches: int,
     **ours: Any,
@@ -125,7 +126,7 @@ def _largest_within(
     return best
 
 
-def _pruned(model: nn.Module, batches: Sequence[Batch], loss: Loss, importance: str, share: float) -> nn.Module:
+def _pruned(model: nn.Module, batches: Sequence[Batch], loss: Guide, importance: str, share: float) -> nn.Module:
     pruning = require("torch_pruning")
     small = copy.deepcopy(model)
     small.requires_grad_(True)

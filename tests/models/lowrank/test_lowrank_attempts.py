@@ -73,3 +73,17 @@ def test_out_of_reach_is_said(allocator, attempts):
     with pytest.raises(ValueError, match=r"must be within reach of low rank, got 6; the fastest network found takes 9"):
         compress_within(watch, allocator, {}, LIMITS)
     assert not watch.times
+
+
+def test_a_share_is_met_by_networks_timed_in_turns():
+    """The original took 8 when the limit was made and takes 7 now: 5.5 is within 6, but more than 0.75 of 7."""
+    watch = Stopwatch([5.5, 5.2])
+    found = compress_within(watch, "uniform", {"milliseconds": 7.0}, LIMITS, time_share=0.75)
+    assert found.after["milliseconds"] == 5.2
+    assert watch.seen[1] == ("uniform", pytest.approx(6 * TIME_MARGIN * 0.75 * 7 / 5.5))
+
+
+def test_an_original_that_is_slower_by_now_is_no_excuse():
+    watch = Stopwatch([6.3, 5.9])
+    found = compress_within(watch, "uniform", {"milliseconds": 9.0}, LIMITS, time_share=0.75)
+    assert found.after["milliseconds"] == 5.9

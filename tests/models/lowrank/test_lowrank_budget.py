@@ -40,3 +40,9 @@ def test_strange_wholes_are_named():
         ValueError, match=r"budget milliseconds must be a share of the model, .*, got 0.5 of the layers"
     ):
         Budget(milliseconds=0.5, of="layers")
+
+
+def test_a_share_of_time_is_told_from_milliseconds():
+    assert Budget(milliseconds=0.75).time_share == 0.75
+    assert Budget(milliseconds=7.5).time_share is None
+    assert Budget(macs=0.5).time_share is None

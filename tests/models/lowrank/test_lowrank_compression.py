@@ -159,7 +159,7 @@ def test_mistakes_are_named():
         ({"allocator": "best"}, "allocator must be one of 'cobla', 'pos_cvx'"),
         ({"scheme": "tucker"}, "scheme must be one of 'spatial', 'channel', got 'tucker'"),
         ({"fitted": "yes"}, "fitted must be True or False, got 'yes'"),
-        ({"loss": None}, "loss must be a function of .* for the allocator 'cobla', got None; pass one, or allocator="),
+        ({"loss": "mse"}, r"loss must be a function of \(output, target\), or None for the model's answers, got 'mse'"),
         ({"calibration_batches": 0}, "calibration_batches must be an integer >= 1, got 0"),
         (
             {"budget": Budget(macs=0.01)},

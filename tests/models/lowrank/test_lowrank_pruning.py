@@ -100,4 +100,4 @@ def test_mistakes_are_named():
     with pytest.raises(ValueError, match="budget params must be at least"):
         prune(model, data=data, budget=Budget(params=0.01), allocator="uniform")
     with pytest.raises(ValueError, match="loss must be a function of"):
-        prune(model, data=data, budget=Budget(params=0.5))
+        prune(model, data=data, budget=Budget(params=0.5), loss="mse")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from gossamer.models.lowrank.answers import Guide, choose_guide
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_
 from gossamer.models.lowrank.batches import Batch, BatchSource
 from gossamer.models.lowrank.counting import count_costs
@@ -28,7 +29,6 @@ from gossamer.models.lowrank.problem import BudgetOutOfReach, Problem
 from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.search import (
     Allocation,
-    Loss,
     MaskedNetwork,
     SearchSettings,
     allocate_cobla,
@@ -109,7 +109,7 @@ class Attempt:
     work: Work
     factors: list[Factors]
     source: BatchSource
-    loss: Loss | None
+    loss: Guide | None
     search: SearchSettings | None
     recalibration_batches: int
     folds: bool = False
@@ -135,14 +135,14 @@ class Attempt:
     def _allocate(self, allocator: str, problem: Problem) -> Allocation:
         if allocator != COBLA:
             return first_triplets(RULES[allocator](problem), problem)
-        assert self.loss is not None
         settings = self.search or SearchSettings()
+        guide, source = choose_guide(self.loss, self.source, self.model)
         network = MaskedNetwork(
             self.work.model,
             self.work.sites,
             self.factors,
-            self.loss,
-            self.source,
+            guide,
+            source,
             batch_statistics=bool(self.recalibration_batches),
         )
         try:
@@ -153,10 +153,18 @@ class Attempt:
         return allocate_cobla(network, problem, start, settings)
 
 
-def compress_within(attempt: Attempt, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
+def compress_within(
+    attempt: Attempt,
+    allocator: str,
+    original: dict[str, float],
+    limits: dict[str, float],
+    time_share: float | None = None,
+) -> Outcome:
     """Attempt until the network is as fast as is asked for, promising less time after each that is not.
 
-    How much less is found out by a rule, which takes seconds, before a search begins, which takes minutes.
+    How much less is found out by a rule, which takes seconds, before a search begins, which takes minutes. Where a
+    `time_share` of the original's time was asked for, it must also be met by the two networks timed in turns: what the
+    original took before, while the machine was perhaps slower, is no measure of that.
     """
     promised = dict(limits)
     limit, fastest = limits.get("milliseconds", float("inf")), float("inf")
@@ -171,13 +179,14 @@ def compress_within(attempt: Attempt, allocator: str, original: dict[str, float]
                 raise
             break  # what was asked for may be in reach, but not what it takes to get there
         taken = found.after["milliseconds"]
-        if taken <= limit and tries[0] == allocator:
+        allowed = limit if time_share is None else min(limit, time_share * found.before["milliseconds"])
+        if taken <= allowed and tries[0] == allocator:
             return found
-        if taken <= limit:  # the rehearsal is over
+        if taken <= allowed:  # the rehearsal is over
             tries = [allocator] * TIME_ATTEMPTS
             continue
         tries, fastest = tries[1:], min(fastest, taken)
-        promised["milliseconds"] *= TIME_MARGIN * limit / taken
+        promised["milliseconds"] *= TIME_MARGIN * allowed / taken
     raise ValueError(
         f"budget milliseconds must be within reach of low rank, got {limit:.3g}; "
         f"the fastest network found takes {fastest:.3g}"

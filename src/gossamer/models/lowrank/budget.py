@@ -52,6 +52,11 @@ class Budget:
         """The costs that are limited."""
         return tuple(name for name in COSTS if getattr(self, name) is not None)
 
+    @property
+    def time_share(self) -> float | None:
+        """The share of the original's time that is asked for; None where no time is, or milliseconds are."""
+        return self.milliseconds if self.milliseconds is not None and self.milliseconds <= 1 else None
+
     def limits(self, original: dict[str, float], layers: dict[str, float] | None = None) -> dict[str, float]:
         """Return the absolute limits for a network that costs `original`; whole numbers except for time.
 

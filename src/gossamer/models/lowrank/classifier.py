@@ -18,6 +18,7 @@ from gossamer.core.randomness import derive_seed
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
+from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -33,6 +34,7 @@ from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
+GUIDES = ("answers", "loss")
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
 
@@ -47,7 +49,8 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
     where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
-    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so.
+    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. The search
+    has for its `guide` the whole network's own "answers" to them, or the "loss" of the classes that they should have.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -84,6 +87,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         timed_rows: int | None = None,
         fold: bool = False,
         augmentation: str = "full",
+        guide: str = "answers",
         calibration_batches: int = 8,
         fine_tune_epochs: int = 0,
         fine_tune_rate: float = 0.01,
@@ -114,6 +118,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.timed_rows = timed_rows
         self.fold = fold
         self.augmentation = augmentation
+        self.guide = guide
         self.calibration_batches = calibration_batches
         self.fine_tune_epochs = fine_tune_epochs
         self.fine_tune_rate = fine_tune_rate
@@ -128,6 +133,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_widths("hidden_dims", self.hidden_dims)
         check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
         check_choice("augmentation", self.augmentation, AUGMENTATIONS)
+        check_choice("guide", self.guide, GUIDES)
         for name in ("recalibrate", "fold"):
             check_bool(name, getattr(self, name))
         if self.fold and self.fine_tune_epochs:
@@ -167,6 +173,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
 
     def _loss(self, output: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(output, target)
+
+    def _guide(self) -> Guide | None:
+        return self._loss if self.guide == "loss" else None
 
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.processes import process_count
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.batches import BatchSource, counted_batch
 from gossamer.models.lowrank.budget import COSTS, WHOLES, Budget
@@ -54,6 +55,10 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
     @abstractmethod
     def _loss(self, output: Any, target: Tensor) -> Tensor:
         """Return the mean loss of a batch."""
+
+    def _guide(self) -> Guide | None:
+        """Return what guides the search for masks: the loss, or None for the whole network's own answers."""
+        return self._loss
 
     @abstractmethod
     def _fine_tune(self, network: nn.Module, data: Any) -> None:
@@ -125,7 +130,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             self.network_,
             data=self._search_batches(data),
             budget=budget,
-            loss=self._loss,
+            loss=self._guide(),
             allocator=self.allocator,
             fitted=self.fitted,
             keep=self.keep or (),

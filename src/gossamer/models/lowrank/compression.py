@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from gossamer.core.checks import check_bool, check_choice, check_int
+from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.assembly import unroll_
 from gossamer.models.lowrank.attempts import (
     ALLOCATORS,
@@ -37,7 +38,7 @@ from gossamer.models.lowrank.observing import InputStatistics, WatchWeights
 from gossamer.models.lowrank.output_metric import OutputMetrics
 from gossamer.models.lowrank.problem import WHOLE
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
-from gossamer.models.lowrank.search import Allocation, Loss, SearchSettings
+from gossamer.models.lowrank.search import Allocation, SearchSettings
 from gossamer.models.lowrank.sites import find_sites
 from gossamer.models.lowrank.timing import time_models
 
@@ -49,7 +50,7 @@ def compress(
     *,
     data: Iterable[Any],
     budget: Budget,
-    loss: Loss | None = None,
+    loss: Guide | None = None,
     allocator: str = COBLA,
     scheme: str = "spatial",
     fitted: bool = True,
@@ -66,8 +67,9 @@ def compress(
     `data` yields (inputs, target) batches of *training* data, with the augmentation of the training where there are
     batch norms; the first `calibration_batches` give the statistics, the first one the shapes that costs are counted
     from and the size that is timed, unless `example` gives inputs for just that: one image, for the time of one.
-    `loss(output, target)` guides the allocator "cobla"; the other allocators need none. Convolutions are split by
-    `scheme`, "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
+    The allocator "cobla" is guided by `loss(output, target)` or, without one, by how little the model's own answers
+    change, for which inputs alone will do; the other allocators look at neither. Convolutions are split by `scheme`,
+    "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
     inputs instead of that of the weight; `recalibrate` renews the statistics of batch norms. `keep` and `only` are
     patterns of layers' names, as in a shell. With `fold` batch norms become part of the layers before them, for a
     network that will not be trained any more.
@@ -84,7 +86,7 @@ def compress(
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
     check_choice("scheme", scheme, SCHEMES)
-    source = BatchSource(data, needs_targets=allocator == COBLA)
+    source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     work = _prepare(model, counted_batch(source, example), scheme, keep, only)
     original = count_costs(work.model, work.example)
     if "milliseconds" in budget.names:
@@ -96,7 +98,7 @@ def compress(
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
     renewing = calibration_batches if is_recalibrated else 0
     attempt = Attempt(model, work, factors, source, loss, search, renewing, folds=fold)
-    found = compress_within(attempt, allocator, original, limits)
+    found = compress_within(attempt, allocator, original, limits, budget.time_share)
     check_met(found.after, limits)
     report = CompressionReport(
         layers=tuple(_changes(work, found.allocation)),
@@ -134,11 +136,8 @@ def check_arguments(
     check_bool("recalibrate", recalibrate)
     check_bool("fold", fold)
     check_int("calibration_batches", calibration_batches, at_least=1)
-    if allocator == COBLA and not callable(loss):
-        raise ValueError(
-            f"loss must be a function of (output, target) for the allocator 'cobla', got {loss!r}; "
-            "pass one, or allocator='pos_cvx', which needs none"
-        )
+    if loss is not None and not callable(loss):
+        raise ValueError(f"loss must be a function of (output, target), or None for the model's answers, got {loss!r}")
 
 
 def _prepare(

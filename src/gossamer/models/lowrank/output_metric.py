@@ -8,13 +8,13 @@ network that fits its training data to the last row, whose loss has no gradient 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from gossamer.models.lowrank.answers import real_tensors
 from gossamer.models.lowrank.batches import Batch, num_rows
 from gossamer.models.lowrank.counting import evaluating
 from gossamer.models.lowrank.observing import MAX_ROWS, Call, WatchWeights
@@ -44,7 +44,7 @@ class OutputMetrics:
                 weight.requires_grad_(True)
             for batch in batches:
                 with evaluating(model), torch.enable_grad(), WatchWeights(self.sites, self._listen):
-                    parts = [part for part in _tensors(model(*batch[0])) if part.requires_grad]
+                    parts = [part for part in real_tensors(model(*batch[0])) if part.requires_grad]
                 directions = [torch.randn(part.shape, generator=generator).to(part) for part in parts]
                 if parts:
                     torch.autograd.grad(parts, weights, directions, allow_unused=True)  # hooks take what is wanted
@@ -88,16 +88,3 @@ def _rows(site: Site, kind: str, gradient: Tensor) -> tuple[Tensor, float]:
     step = -(-len(examples) // max(1, MAX_ROWS // examples.shape[-1]))
     kept = examples[::step].to(torch.float32)
     return kept.permute(1, 0, 3, 2).flatten(1, 2), len(kept) / len(examples)
-
-
-def _tensors(output: Any) -> Iterator[Tensor]:
-    """Yield the real-valued tensors of whatever a model returns."""
-    if isinstance(output, Tensor):
-        if output.is_floating_point():
-            yield output
-    elif isinstance(output, Mapping):
-        for part in output.values():
-            yield from _tensors(part)
-    elif isinstance(output, tuple | list):
-        for part in output:
-            yield from _tensors(part)

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import nn
 
 from gossamer.core.checks import check_choice
+from gossamer.models.lowrank.answers import AnsweredBatches, Guide, choose_guide
 from gossamer.models.lowrank.attempts import COBLA, RULES
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
@@ -31,7 +32,6 @@ from gossamer.models.lowrank.recalibration import recalibrate_
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import (
     Allocation,
-    Loss,
     MaskedNetwork,
     SearchSettings,
     allocate_cobla,
@@ -49,7 +49,7 @@ def prune(
     *,
     data: Iterable[Any],
     budget: Budget,
-    loss: Loss | None = None,
+    loss: Guide | None = None,
     allocator: str = COBLA,
     fitted: bool = True,
     recalibrate: bool = True,
@@ -75,7 +75,7 @@ def prune(
         raise ValueError(
             f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
         )
-    source = BatchSource(data, needs_targets=allocator == COBLA)
+    source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     counted = counted_batch(source, example)
     work = copy.deepcopy(model)
     groups = _open_groups(work, counted, keep, only)
@@ -89,7 +89,7 @@ def prune(
     energies = _importance(work, groups, source.first(calibration_batches) if fitted else [])
     problem = _problem(groups, energies, costs, original, whole, limits)
     is_recalibrated = recalibrate and bool(batch_norms(work))
-    allocation = _allocate(allocator, problem, work, groups, loss, source, search, is_recalibrated)
+    allocation = _allocate(allocator, problem, work, groups, choose_guide(loss, source, model), search, is_recalibrated)
     _cut_(work, groups, allocation)
     after = count_costs(work, counted)
     check_met(after, limits)
@@ -189,21 +189,19 @@ def _allocate(
     problem: Problem,
     model: nn.Module,
     groups: Sequence[ChannelGroup],
-    loss: Loss | None,
-    source: BatchSource,
+    guide: tuple[Guide, BatchSource | AnsweredBatches],
     search: SearchSettings | None,
     batch_statistics: bool,
 ) -> Allocation:
     if allocator != COBLA:
         return first_triplets(RULES[allocator](problem), problem)
-    assert loss is not None
     # All channels cost what the whole layer costs, so that unlike a low rank "whole" can be searched, too.
     start = [
         layer.rank if rank == WHOLE else rank
         for layer, rank in zip(problem.layers, RULES["pos_cvx"](problem), strict=True)
     ]
     masks = [ChannelMasks(group.weight, group.order) for group in groups]
-    network = MaskedNetwork(model, groups, masks, loss, source, batch_statistics=batch_statistics)
+    network = MaskedNetwork(model, groups, masks, *guide, batch_statistics=batch_statistics)
     return allocate_cobla(network, problem, start, search or SearchSettings())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -13,14 +13,13 @@ from torch import Tensor, nn
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.progress import progress_bar
+from gossamer.models.lowrank.answers import AnsweredBatches, Guide
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
 from gossamer.models.lowrank.polishing import polish_masks
 from gossamer.models.lowrank.problem import WHOLE, Problem
 from gossamer.models.lowrank.rounding import keep_triplets, round_ranks
 from gossamer.models.lowrank.sqp import Iteration, minimise_masks
-
-Loss = Callable[[Any, Any], Tensor]
 
 
 @dataclass
@@ -108,8 +107,8 @@ class MaskedNetwork:
         model: nn.Module,
         sites: Sequence[MaskedWeight],
         factors: Sequence[Masks],
-        loss: Loss,
-        source: BatchSource,
+        loss: Guide,
+        source: BatchSource | AnsweredBatches,
         *,
         batch_statistics: bool,
     ) -> None:

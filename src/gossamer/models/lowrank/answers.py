@@ -1,0 +1,95 @@
+"""A guide for the search that needs no loss and no targets: how far the answers are from the whole network's own.
+
+A network that knows its training data by heart has next to no loss on them, and a loss on data that it has not seen,
+such as augmented ones, pulls the masks towards what the network never knew. Its own answers, right or wrong, are what
+is to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gossamer.models.lowrank.batches import Batch, BatchSource
+from gossamer.models.lowrank.counting import evaluating
+
+TINY = 1e-12
+Guide = Callable[[Any, Any], Tensor]
+
+
+class AnsweredBatches:
+    """The batches of a source, with the answers of a whole network in the place of targets."""
+
+    def __init__(self, source: BatchSource, model: nn.Module) -> None:
+        self._source, self._model = source, model
+        self._kept: dict[int, Any] = {}
+
+    def __getitem__(self, number: int) -> Batch:
+        """Return batch `number` and its answers, which are kept where they are no larger than the inputs."""
+        inputs, _ = self._source[number]
+        if number in self._kept:
+            return inputs, self._kept[number]
+        with torch.no_grad(), evaluating(self._model):
+            answers = self._model(*inputs)
+        if _num_bytes(answers) <= _num_bytes(inputs):  # scores of 10,000 words are not
+            self._kept[number] = answers
+        return inputs, answers
+
+
+def choose_guide(
+    loss: Guide | None, source: BatchSource, model: nn.Module
+) -> tuple[Guide, BatchSource | AnsweredBatches]:
+    """Return what the search minimises, and the batches with what it compares with: the answers where no loss is given.
+
+    `model` is the whole network, which nobody changes meanwhile.
+    """
+    return (loss, source) if loss is not None else (distance_to_answers, AnsweredBatches(source, model))
+
+
+def distance_to_answers(output: Any, answers: Any) -> Tensor:
+    """Return the mean square of what the answers have changed by, as a share of their variance.
+
+    Of outputs with several tensors each adds its own share.
+
+    >>> distance_to_answers(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 3.0]))
+    tensor(0.5000)
+    """
+    pairs = list(zip(real_tensors(output), real_tensors(answers), strict=True))
+    if not pairs:
+        raise ValueError(
+            f"model must return tensors of real numbers to be guided by its answers, got {type(output).__name__}; "
+            "pass a loss of (output, target)"
+        )
+    return torch.stack([_share(*pair) for pair in pairs]).sum()
+
+
+def real_tensors(output: Any) -> Iterator[Tensor]:
+    """Yield the real-valued tensors of whatever a model returns.
+
+    >>> [len(part) for part in real_tensors({"scores": torch.zeros(3), "words": (torch.arange(2), torch.ones(4))})]
+    [3, 4]
+    """
+    if isinstance(output, Tensor):
+        if output.is_floating_point():
+            yield output
+    elif isinstance(output, Mapping):
+        for part in output.values():
+            yield from real_tensors(part)
+    elif isinstance(output, tuple | list):
+        for part in output:
+            yield from real_tensors(part)
+
+
+def _share(output: Tensor, answer: Tensor) -> Tensor:
+    variance = (answer - answer.mean()).square().mean()
+    return (output - answer).square().mean() / variance.clamp_min(TINY)
+
+
+def _num_bytes(values: Any) -> int:
+    if isinstance(values, Tensor):
+        return values.nbytes
+    parts = values.values() if isinstance(values, Mapping) else values if isinstance(values, tuple | list) else ()
+    return sum(_num_bytes(part) for part in parts)
