@@ -25,7 +25,7 @@ from gossamer.runner.source import make_split, open_data
 
 NAME = "layer-budget"
 EXPERIMENT = "cobla-cifar-resnet20-spatial"
-ROWS = ("cobla-fitted-50", "pos-cvx-fitted-50")
+ROWS = ("cobla-answers-fitted-50", "pos-cvx-fitted-50")
 
 
 def main() -> None:
