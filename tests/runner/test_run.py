@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gossamer.core.remembering import remembered
 from gossamer.runner import machine, run
 from gossamer.runner.experiment import Experiment, Row, read_experiment
+from gossamer.runner.measure import Measured
 from gossamer.runner.records import Record, read_record, record_path, write_record
 from gossamer.runner.run import data_are_here, run_experiment, run_in_own_process, run_row
 from gossamer.runner.specs import DataSpec, PairedSpec, SearchSpec, SplitSpec
@@ -135,6 +138,40 @@ def test_records_are_written_once_for_the_same_code(experiment: Experiment, monk
     assert [is_new for _, is_new in run_experiment(experiment, row="popularity", seed=1, force=True)] == [True]
     monkeypatch.setattr(machine, "code_hash", lambda _: "edited")
     assert [is_new for _, is_new in run_experiment(experiment, row="popularity", seed=1)] == [True]
+
+
+def test_rows_together_share_the_data_and_say_so(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, opened = run.open_data, []
+
+    def open_once(*arguments: object) -> object:
+        opened.append(arguments)
+        return honest(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run, "open_data", open_once)
+    together = [record for record, _ in run_experiment(experiment, row="popularity", together=True)]
+    assert len(opened) == 1
+    assert [record.together for record in together] == [True, True]
+    path = record_path(experiment, experiment.row("popularity"), 1)
+    assert read_record(path) == together[1]
+    alone = run_row(experiment, experiment.row("popularity"), 1)
+    assert len(opened) == 2
+    assert not alone.together
+    assert (alone.metrics, alone.data, alone.split) == (together[1].metrics, together[1].data, together[1].split)
+    write_record(alone, path)
+    assert '"together":' not in path.read_text()
+    assert read_record(path) == alone
+
+
+def test_seconds_count_what_was_remembered(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(*_: object) -> float:
+        remembered("pause", [], lambda: time.sleep(0.1))
+        return 0.0
+
+    monkeypatch.setattr(run, "fit", fit)
+    monkeypatch.setattr(run, "measure", lambda *_: Measured({}, {}))
+    first, second = run_experiment(experiment, row="popularity", together=True)
+    assert first[0].seconds == 0
+    assert second[0].seconds >= 0.1
 
 
 def test_a_row_runs_in_a_process_of_its_own(experiment: Experiment) -> None:

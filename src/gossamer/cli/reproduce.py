@@ -30,6 +30,9 @@ def run(
     row: Annotated[str | None, typer.Option(help="Only this row, or those of a pattern, such as 'cobla-*'.")] = None,
     seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
+    together: Annotated[
+        bool, typer.Option("--together", help="All rows in one process, which reads the data once; see the docs.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw metric against size there, as SVG.")] = None,
 ) -> None:
     """Run experiments, write one record per row and seed, and print the table of their records."""
@@ -43,31 +46,20 @@ def run(
     from gossamer.runner.pages import pages_with_tables, refresh_page
     from gossamer.runner.records import read_records
     from gossamer.runner.run import data_are_here, run_experiment
-    from gossamer.runner.table import rich_table
+    from gossamer.runner.table import listed, rich_table
 
     if name is not None:
         experiments = [find_experiment(name)]
     else:
         experiments = [read_experiment(path) for path in find_experiments().values()] if list_all or run_all else []
     if list_all:
-        print_table(
-            [
-                {
-                    "name": one.name,
-                    "title": one.title,
-                    "rows": len(one.rows),
-                    "seeds": len(one.seeds),
-                    "records": len(read_records(one.results)),
-                }
-                for one in experiments
-            ]
-        )
+        print_table([listed(one) for one in experiments])
         return
     for experiment in experiments:
         if run_all and not data_are_here(experiment):
             print_line(f"{experiment.name}: skipped, because {experiment.data.name} is not on this machine")
             continue
-        for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force):
+        for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force, together=together):
             print_line(f"{record.row}, seed {record.seed}: " + ("done" if is_new else "already there"))
         records = read_records(experiment.results)
         console().print(rich_table(experiment, records))

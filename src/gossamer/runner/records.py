@@ -21,7 +21,8 @@ class Record:
     `seconds` is the wall time of fitting the chosen settings once, `peak_rss_bytes` the largest resident memory of the
     row's own process from the moment the data were loaded and split. `standard_error` is over users. `code` is
     a hash of the source behind the row and of what the experiment says about it: a record is repeated when it changes.
-    `per_user` is there where the experiment compares rows user by user.
+    `per_user` is there where the experiment compares rows user by user. Of rows that ran `together`, in one process,
+    the peak of memory is that of all so far, and `seconds` count what was remembered as if it had been computed.
     """
 
     experiment: str
@@ -46,6 +47,10 @@ class Record:
     peer: dict[str, float]
     code: str
     per_user: PerUser | None = None
+    together: bool = False
+
+
+OPTIONAL = {"per_user", "together"}
 
 
 def record_path(experiment: Experiment, row: Row, seed: int) -> Path:
@@ -58,6 +63,8 @@ def write_record(record: Record, path: Path) -> None:
     content = plain_json("record", asdict(record))
     assert isinstance(content, dict)
     per_user = content.pop("per_user")
+    if not record.together:
+        del content["together"]
     text = json.dumps(content, indent=2, ensure_ascii=False)
     if per_user is not None:  # a thousand users on one line, not on a thousand
         line = json.dumps(per_user, separators=(",", ":"))
@@ -70,10 +77,9 @@ def read_record(path: Path) -> Record:
     """Read a record, or raise a ValueError that says what is wrong with the file."""
     try:
         content = parse_json(path.read_bytes())
-        known = {entry.name for entry in fields(Record)}
-        required = known - {"per_user"}
-        if not isinstance(content, dict) or set(content) not in (required, known):
-            keys = set(content) - {"per_user"} if isinstance(content, dict) else set()
+        required = {entry.name for entry in fields(Record)} - OPTIONAL
+        keys = set(content) - OPTIONAL if isinstance(content, dict) else set()
+        if not isinstance(content, dict) or keys != required:
             raise ValueError(f"it must have the keys of a record, got {sorted(keys ^ required)} missing or unknown")
         per_user = PerUser.from_json(content.pop("per_user")) if "per_user" in content else None
         return Record(**content, per_user=per_user)  # type: ignore[arg-type]

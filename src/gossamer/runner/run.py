@@ -1,18 +1,24 @@
-"""Run the rows of an experiment: data → split → search → fit → metrics → record, each row in a process of its own."""
+"""Run the rows of an experiment: data → split → search → fit → metrics → record.
+
+Each row has a process of its own, or all of them have one.
+"""
 
 from __future__ import annotations
 
 import logging
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gossamer import datasets
 from gossamer.core.progress import progress_is_shown, show_progress
+from gossamer.core.remembering import is_remembering, remembered, remembering, seconds_remembered
+from gossamer.persistence.strict_json import canonical_json
 from gossamer.runner import machine, peers
 from gossamer.runner.embeddings import with_embeddings
 from gossamer.runner.estimators import family_of, make_estimator
@@ -22,8 +28,10 @@ from gossamer.runner.per_user import PerUser
 from gossamer.runner.records import Record, read_record, record_path, spec_hash, write_record
 from gossamer.runner.search import choose
 from gossamer.runner.source import Division, is_file, make_split, open_data
+from gossamer.runner.specs import DataSpec, SplitSpec
 
 logger = logging.getLogger(__name__)
+RunRow = Callable[[Experiment, Row, int], Record]
 
 
 def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
@@ -36,14 +44,14 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
     commit, dirty = machine.commit()
     make_estimator(row.model, row.settings, seed=seed)  # a wrong setting is found before the data are loaded
     source = experiment.data.with_options(row.data, seed)
-    data = open_data(source, experiment.split)
-    if source.embed:
-        data = with_embeddings(data, source)
+    origin = canonical_json([source.as_json(), experiment.split.as_json()])
+    data = remembered("data", origin, lambda: _opened(source, experiment.split))
     split = make_split(data, experiment.split, seed)
     settings, trace = _searched(row, seed, split)
     machine.reset_peak_rss()
     estimator = make_estimator(row.model, settings, seed=seed)
-    seconds = fit(estimator, split)
+    remembered_before = seconds_remembered()
+    seconds = fit(estimator, split) + seconds_remembered() - remembered_before
     measured = measure(estimator, split.test, experiment.metrics, split.valid)
     return Record(
         experiment=experiment.name,
@@ -68,19 +76,36 @@ def run_row(experiment: Experiment, row: Row, seed: int) -> Record:
         peer=row.peer,
         code=code,
         per_user=_per_user(experiment, split, measured),
+        together=is_remembering(),
     )
 
 
 def run_experiment(
-    experiment: Experiment, *, row: str | None = None, seed: int | None = None, force: bool = False
+    experiment: Experiment,
+    *,
+    row: str | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    together: bool = False,
 ) -> Iterator[tuple[Record, bool]]:
     """Run the rows that have no record yet for the code as it is, and yield each record with whether it is new.
 
-    `row` is the name of one, or a pattern of names as in a shell.
+    `row` is the name of one, or a pattern of names as in a shell. Each runs in a process of its own or, `together`, in
+    this one, which remembers what rows have in common, such as the data.
     """
     rows = experiment.rows if row is None else experiment.matching(row)
+    with ExitStack() as stack:
+        if together:
+            stack.enter_context(remembering())
+        run = run_row if together else run_in_own_process
+        yield from _run_rows(experiment, rows, experiment.seeds if seed is None else (seed,), force, run)
+
+
+def _run_rows(
+    experiment: Experiment, rows: Sequence[Row], seeds: Sequence[int], force: bool, run: RunRow
+) -> Iterator[tuple[Record, bool]]:
     for chosen in rows:
-        for number in experiment.seeds if seed is None else (seed,):
+        for number in seeds:
             path = record_path(experiment, chosen, number)
             if not force and path.exists():
                 record = read_record(path)
@@ -88,7 +113,7 @@ def run_experiment(
                     yield record, False
                     continue
             logger.info("running %s, row %s, seed %d", experiment.name, chosen.name, number)
-            record = run_in_own_process(experiment, chosen, number)
+            record = run(experiment, chosen, number)
             write_record(record, path)
             yield record, True
 
@@ -118,6 +143,11 @@ def run_in_own_process(experiment: Experiment, row: Row, seed: int) -> Record:
 def show_progress_here(shown: bool) -> None:
     """Switch progress on for the rest of this process: context variables do not cross into a new one."""
     show_progress(shown).__enter__()
+
+
+def _opened(source: DataSpec, split: SplitSpec) -> Any:
+    data = open_data(source, split)
+    return with_embeddings(data, source) if source.embed else data
 
 
 def _per_user(experiment: Experiment, split: Division, measured: Measured) -> PerUser | None:

@@ -14,11 +14,22 @@ from gossamer.runner.experiment import Experiment, Row
 from gossamer.runner.measure import SIZE_METRICS
 from gossamer.runner.paired import difference_to_reference
 from gossamer.runner.peers import libraries
-from gossamer.runner.records import Record
+from gossamer.runner.records import Record, read_records
 from gossamer.runner.search import has_a_best, lower_is_better
 
 LABELS = ("row", "method", "by")  # columns of words
 SIZES = (*SIZE_METRICS, "nnz", "num_anchors")  # whole numbers, of which none is the best
+
+
+def listed(experiment: Experiment) -> dict[str, str | int]:
+    """Return the line of an experiment in a list of them: what it asks for, and how much of it is done."""
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "rows": len(experiment.rows),
+        "seeds": len(experiment.seeds),
+        "records": len(read_records(experiment.results)),
+    }
 
 
 def table_frame(experiment: Experiment, records: Sequence[Record]) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from gossamer.core.remembering import remembering
 from gossamer.models.lowrank import ALLOCATORS, Budget, SearchSettings, compress
 from gossamer.models.lowrank.counting import count_macs, count_params
 
@@ -206,3 +207,19 @@ def test_a_loss_that_is_nan_and_data_that_end():
         compress(
             model, data=iter(data[:2]), budget=Budget(macs=0.6), loss=functional.cross_entropy, search=SearchSettings()
         )
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_factors_that_are_remembered_are_those_that_would_be_fitted(fitted):
+    model, data = SmallCNN(), image_batches()
+    settings = {"data": data, "allocator": "pos_cvx", "fitted": fitted}
+    budgets = [Budget(params=0.6), Budget(params=0.4)]
+    alone = [compress(model, budget=budget, **settings) for budget in budgets]
+    with remembering() as memory:
+        together = [compress(model, budget=budget, **settings) for budget in budgets]
+        assert len(memory.values["factors"]) == 1
+        compress(model, budget=budgets[0], scheme="channel", **settings)
+        compress(SmallCNN(), budget=budgets[0], **settings)
+        assert len(memory.values["factors"]) == 3
+    for one, other in zip(alone, together, strict=True):
+        assert all(torch.equal(one.state_dict()[name], value) for name, value in other.state_dict().items())

@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from gossamer.core.checks import check_bool, check_choice, check_int
+from gossamer.core.remembering import remembered
 from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.assembly import unroll_
 from gossamer.models.lowrank.attempts import (
@@ -189,6 +190,17 @@ def _packed(model: nn.Module, example: Batch) -> set[nn.Module]:
 
 def _factors(work: Work, batches: list[Batch], is_recalibrated: bool) -> list[Factors]:
     """Return the triplets of every site, fitted on `batches`, where there are any, to its inputs and what it feeds.
+
+    Budgets and allocators do not change them: many compressions of one network remember them.
+    """
+    sites = [(site.name, site.scheme, list(site.matrix_shape())) for site in work.sites]
+    network = [repr(work.model), dict(work.model.state_dict())]
+    causes = [network, sites, [inputs for inputs, _ in batches], is_recalibrated]
+    return remembered("factors", causes, lambda: _fit_factors(work, batches, is_recalibrated))
+
+
+def _fit_factors(work: Work, batches: list[Batch], is_recalibrated: bool) -> list[Factors]:
+    """Compute what `_factors` returns.
 
     Batch norms whose statistics will be renewed take the mean of their inputs away, whatever it is by then.
     """

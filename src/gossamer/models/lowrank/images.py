@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gossamer.core.remembering import remembered
+
 PREPARATIONS = ("columns", "standard", "whitened")
 IMAGENET_MEAN, IMAGENET_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CONTRAST = 55.0  # the norm that images have before whitening, as the NIN's authors have it
@@ -32,7 +34,11 @@ class Preparation:
 
     @classmethod
     def fit(cls, kind: str, inputs: np.ndarray) -> Preparation:
-        """Learn from training inputs (N, …) what the kind needs to know."""
+        """Learn from training inputs (N, …) what the kind needs to know, or remember it."""
+        return remembered("preparation", [kind, inputs], lambda: cls._fit(kind, inputs))
+
+    @classmethod
+    def _fit(cls, kind: str, inputs: np.ndarray) -> Preparation:
         if kind == "standard":
             pixels = int(np.prod(inputs.shape[2:]))
             levels = np.array([IMAGENET_MEAN, IMAGENET_DEVIATION], dtype=np.float32)
