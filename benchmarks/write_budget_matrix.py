@@ -29,6 +29,7 @@ TREATMENTS = {
 }
 ALLOCATORS = {
     "cobla-answers": "**COBLA**, guided by answers",
+    "cobla-answers-flip": "**COBLA**, guided by answers, images flipped alone",
     "cobla-answers-long": "COBLA, guided by answers, polished longer",
     "cobla": "COBLA, guided by the loss",
     "pos-cvx": "POS-CVX",
