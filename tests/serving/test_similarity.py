@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from answers_alike import assert_alike
 
@@ -8,6 +9,7 @@ from gossamer.models.community import CommunityRecommender, LightGCN
 from gossamer.models.counts import CDAE, CountRecommender, CountVAE, MultVAE
 from gossamer.models.embeddings import AnchorRecommender, AnchorTextClassifier
 from gossamer.persistence import Artifact
+from gossamer.serving import similarity
 from gossamer.serving.errors import CannotAnswer, NotFound
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import vocabulary_of
@@ -73,6 +75,21 @@ def test_many_together_have_the_answers_they_have_alone(service, monkeypatch, mo
     together = similar_all(found, [look_up(found, *one) for one in asked])
     for (item, n), answer in zip(asked, together, strict=True):
         assert_alike(answer, similar(found, item, n))
+
+
+@pytest.mark.parametrize("n", [1, 3, 1_000])
+def test_the_last_digits_of_a_product_do_not_order_items(service, monkeypatch, n):
+    """In another batch, or on another processor, a product of matrices is rounded otherwise."""
+    honest, found = similarity._cosines, service.models["als"]
+    expected = [similar(found, item, n) for item in found.names.ids]
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        monkeypatch.setattr(
+            similarity,
+            "_cosines",
+            lambda *asked: (honest(*asked) + rng.normal(scale=1e-7, size=(1, len(found.names)))).astype(np.float32),
+        )
+        assert [similar(found, item, n) for item in found.names.ids] == expected
 
 
 def test_words_of_sentences_have_neighbours(service):

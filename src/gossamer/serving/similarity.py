@@ -15,6 +15,8 @@ from gossamer.serving.errors import CannotAnswer, NotFound
 from gossamer.serving.loading import LoadedModel
 from gossamer.serving.names import Id
 
+SPARE = 16  # more than are asked for are looked at, because at the end of a list, too, some may be equally near
+
 
 @dataclass(frozen=True)
 class Near:
@@ -56,12 +58,16 @@ def _answer_together(model: LoadedModel, questions: Sequence[Near]) -> list[dict
     assert model.names is not None
     places, rows = np.unique([question.place for question in questions], return_inverse=True)
     is_graph = isinstance(model.estimator, ItemGraph)
+    wanted = max(question.n for question in questions)
     if is_graph:
         scores = np.stack([model.estimator.item_weights(int(place)) for place in places])
     else:
         scores = _cosines(model, places)
+        wanted += SPARE
     scores[np.arange(len(places)), places] = -np.inf
-    best, values = top_n(scores, min(max(question.n for question in questions), len(model.names)))
+    best, values = top_n(scores, min(wanted, len(model.names)))
+    if not is_graph:
+        best, values = _in_exact_order(model, places, best)
     items, found = best.tolist(), values.tolist()
     return [
         _answer(model, question, is_graph, zip(items[row][: question.n], found[row][: question.n], strict=True))
@@ -78,6 +84,25 @@ def _answer(model: LoadedModel, question: Near, is_graph: bool, found: Iterable[
         "measure": "weight" if is_graph else "cosine",
         "items": [{"item": model.names[other], "score": score} for other, score in near],
     }
+
+
+def _in_exact_order(
+    model: LoadedModel, places: Int[np.ndarray, " B"], best: Int[np.ndarray, "B n"]
+) -> tuple[Int[np.ndarray, "B n"], Float32[np.ndarray, "B n"]]:
+    """Order the best by cosines of double precision, rounded to single, and equal ones by their places.
+
+    How a product of matrices rounds depends on how many rows it has. Items that are equally near, or nearly so, would
+    come in one order alone and in another with other questions.
+    """
+    order, cosines = best.copy(), np.full(best.shape, -np.inf, dtype=np.float32)
+    for row, place in enumerate(places.tolist()):
+        found = best[row][best[row] >= 0]
+        near, vector = model.vectors[found].astype(np.float64), model.vectors[place].astype(np.float64)
+        lengths = np.sqrt((near * near).sum(axis=1) * (vector * vector).sum())
+        exact = ((near * vector).sum(axis=1) / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
+        sequence = np.lexsort((found, -exact))
+        order[row, : len(found)], cosines[row, : len(found)] = found[sequence], exact[sequence]
+    return order, cosines
 
 
 def _cosines(model: LoadedModel, places: Int[np.ndarray, " B"]) -> Float32[np.ndarray, "B M"]:
