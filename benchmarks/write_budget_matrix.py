@@ -25,6 +25,7 @@ TREATMENTS = {
     "as-is": "as is",
     "recalibrated": "recalibrated",
     "fitted": "fitted, recalibrated",
+    "refitted": "refitted, recalibrated",
     "tuned": "fine-tuned",
 }
 ALLOCATORS = {

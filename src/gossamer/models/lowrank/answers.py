@@ -49,6 +49,11 @@ def choose_guide(
     return (loss, source) if loss is not None else (distance_to_answers, AnsweredBatches(source, model))
 
 
+def gives_answers(source: BatchSource | AnsweredBatches) -> bool:
+    """Say whether there is a real number among the answers to the first batch."""
+    return next(real_tensors(source[0][1]), None) is not None
+
+
 def distance_to_answers(output: Any, answers: Any) -> Tensor:
     """Return the mean square of what the answers have changed by, as a share of their variance.
 

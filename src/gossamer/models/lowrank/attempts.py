@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from gossamer.models.lowrank.answers import Guide, choose_guide
+from gossamer.models.lowrank.answers import Guide, choose_guide, gives_answers
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_
 from gossamer.models.lowrank.batches import Batch, BatchSource
 from gossamer.models.lowrank.counting import count_costs
@@ -27,6 +27,7 @@ from gossamer.models.lowrank.observing import Call
 from gossamer.models.lowrank.pricing import make_problem
 from gossamer.models.lowrank.problem import BudgetOutOfReach, Problem
 from gossamer.models.lowrank.recalibration import recalibrate_
+from gossamer.models.lowrank.refitting import is_refittable, layers_to_refit, refit_where_better_
 from gossamer.models.lowrank.search import (
     Allocation,
     MaskedNetwork,
@@ -34,6 +35,7 @@ from gossamer.models.lowrank.search import (
     allocate_cobla,
     cheapest_start,
     first_triplets,
+    polish_numbers,
 )
 from gossamer.models.lowrank.sensitivity import measured_ranks
 from gossamer.models.lowrank.sites import Site
@@ -88,12 +90,13 @@ class Work:
 
 @dataclass
 class Outcome:
-    """A network that was compressed, what it cost before and costs after, and the ranks of its layers."""
+    """A network that was split, what it cost before and costs after, and the ranks of its layers."""
 
     network: nn.Module
     before: dict[str, float]
     after: dict[str, float]
     allocation: Allocation
+    is_refitted: bool = False
     folded: tuple[Folded, ...] = ()
 
 
@@ -102,7 +105,8 @@ class Attempt:
     """All that compressing to some limits takes, whatever they are and whoever allocates.
 
     `recalibration_batches` is how many batches renew the statistics of batch norms, 0 where there are none to renew.
-    With `folds` batch norms become part of the layers before them, last of all.
+    With `refits` second factors are fitted anew in the split network, with `folds` batch norms become part of the
+    layers before them, last of all.
     """
 
     model: nn.Module
@@ -112,10 +116,11 @@ class Attempt:
     loss: Guide | None
     search: SearchSettings | None
     recalibration_batches: int
+    refits: bool = False
     folds: bool = False
 
     def __call__(self, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
-        """Return a network within `limits`; milliseconds are those that its layers took one by one."""
+        """Return a network within `limits`, split but not finished: how long it takes does not depend on that."""
         work = self.work
         totals = dict(original)
         if self.folds and "milliseconds" in limits:  # what folding saves need not be saved by low rank
@@ -124,13 +129,36 @@ class Attempt:
         problem = make_problem(work.sites, self.factors, totals, limits, work.calls)
         allocation = self._allocate(allocator, problem)
         small, after = _assemble(work, self.factors, allocation)
-        if self.recalibration_batches:
-            recalibrate_(small, self.source.first(self.recalibration_batches))
-        names = fold_and_count_(small, work.example, after) if self.folds else ()
+        timed = folded_copy(small, work.example) if self.folds else small
         repeats = TIME_REPEATS if "milliseconds" in limits else REPEATS
         before = dict(original)
-        before["milliseconds"], after["milliseconds"] = time_models([self.model, small], work.example, repeats)
-        return Outcome(small, before, after, allocation, names)
+        before["milliseconds"], after["milliseconds"] = time_models([self.model, timed], work.example, repeats)
+        return Outcome(small, before, after, allocation)
+
+    def finish(self, found: Outcome, allocator: str) -> None:
+        """Give the network of an outcome its last factors and statistics, and fold it, in place."""
+        if self.refits:
+            self._refit(found, allocator)
+        if self.recalibration_batches:
+            recalibrate_(found.network, self.source.first(self.recalibration_batches))
+        if self.folds:
+            found.folded = fold_and_count_(found.network, self.work.example, found.after)
+
+    def _refit(self, found: Outcome, allocator: str) -> None:
+        sites = layers_to_refit(self.work.calls, found.network)
+        is_cobla = allocator == COBLA
+        guide = choose_guide(self.loss if is_cobla else None, self.source, self.model)
+        if not sites or not (is_cobla or gives_answers(guide[1])):
+            return
+        found.is_refitted = refit_where_better_(
+            found.network,
+            self.work.model,
+            sites,
+            self.source,
+            guide,
+            polish_numbers=polish_numbers(self.search or SearchSettings()) if is_cobla else (),
+            batch_statistics=bool(self.recalibration_batches),
+        )
 
     def _allocate(self, allocator: str, problem: Problem) -> Allocation:
         if allocator != COBLA:
@@ -150,7 +178,8 @@ class Attempt:
             start = measured_ranks(network, problem, start, settings)
         finally:
             network.restore()
-        return allocate_cobla(network, problem, start, settings)
+        is_polished_later = self.refits and any(map(is_refittable, self.work.sites))
+        return allocate_cobla(network, problem, start, settings, is_polished_later=is_polished_later)
 
 
 def compress_within(

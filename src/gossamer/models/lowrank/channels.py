@@ -91,18 +91,18 @@ class ChannelGroup:
 class ChannelMasks:
     """Masks on the input channels of a weight, in the group's order, and their gradients."""
 
-    def __init__(self, weight: Float[Tensor, "o c k l"], order: Int[np.ndarray, " c"]) -> None:
+    def __init__(self, weight: Float[Tensor, "o c *kernel"], order: Int[np.ndarray, " c"]) -> None:
         self.original, self.order = weight.detach().clone(), torch.from_numpy(order)
 
-    def product(self, masks: Float[Tensor, " c"]) -> Float[Tensor, "o c k l"]:
+    def product(self, masks: Float[Tensor, " c"]) -> Float[Tensor, "o c *kernel"]:
         """Return the weight with every channel multiplied by its mask."""
         spread = torch.zeros_like(masks)
         spread[self.order] = masks
-        return self.original * spread.to(self.original)[None, :, None, None]
+        return self.original * spread.to(self.original).reshape(1, -1, *[1] * (self.original.dim() - 2))
 
-    def mask_gradient(self, gradient: Float[Tensor, "o c k l"]) -> Float[Tensor, " c"]:
+    def mask_gradient(self, gradient: Float[Tensor, "o c *kernel"]) -> Float[Tensor, " c"]:
         """Return ∂L/∂m_c = Σ w ∂L/∂w over the weights of channel c."""
-        return (self.original * gradient).sum(dim=(0, 2, 3))[self.order]
+        return (self.original * gradient).transpose(0, 1).flatten(1).sum(dim=1)[self.order]
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `network` is "resnet20", "resnet32", "resnet56" or "nin" for images of 3 channels, or "mlp" with `hidden_dims` for
     anything. `weights` names a data set of trained weights, such as "cifar10-resnet20"; with None the network is
     trained first, for `epochs` at `learning_rate`. Then it is split (`keep`, `only`, `allocator`, `scheme`, `fitted`,
-    `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
+    `refit`, `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
     `measured_rounds`, `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
     where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
@@ -78,6 +78,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         allocator: str = "cobla",
         scheme: str = "spatial",
         fitted: bool = True,
+        refit: bool | None = None,
         recalibrate: bool = True,
         measured_rounds: int = 0,
         iterations: int = 20,
@@ -109,6 +110,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self.allocator = allocator
         self.scheme = scheme
         self.fitted = fitted
+        self.refit = refit
         self.recalibrate = recalibrate
         self.measured_rounds = measured_rounds
         self.iterations = iterations
@@ -182,8 +184,8 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         self._train(network, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
 
     def _options(self) -> dict[str, Any]:
-        scheme = {} if self.scheme == PRUNE else {"scheme": self.scheme}
-        return {**scheme, "recalibrate": self.recalibrate, "fold": self.fold}
+        split = {} if self.scheme == PRUNE else {**super()._options(), "scheme": self.scheme}
+        return {**split, "recalibrate": self.recalibrate, "fold": self.fold}
 
     def _compressor(self) -> Callable[..., nn.Module]:
         return prune if self.scheme == PRUNE else super()._compressor()

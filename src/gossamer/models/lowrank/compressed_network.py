@@ -32,8 +32,8 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
     """A fitted network within a budget: `fit` leaves `network_`, `report_` (None while it is whole), `milliseconds_`.
 
     Settings that subclasses share: `macs`, `params`, `bytes`, `milliseconds` and `budget_of` are the `Budget`; `keep`,
-    `only`, `allocator`, `fitted`, `calibration_batches` are those of `compress`, `measured_rounds`, `iterations`,
-    `polish` and `exact_gradients` those of its search.
+    `only`, `allocator`, `fitted`, `refit`, `calibration_batches` are those of `compress`, `measured_rounds`,
+    `iterations`, `polish` and `exact_gradients` those of its search.
     """
 
     network_: nn.Module
@@ -66,7 +66,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
 
     def _options(self) -> dict[str, Any]:
         """Return what else `compress` is told."""
-        return {}
+        return {"refit": self.refit}
 
     def _compressor(self) -> Callable[..., nn.Module]:
         """Return what compresses: `compress`, or a function that takes and returns the same."""
@@ -82,6 +82,8 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             check_patterns(name, getattr(self, name))
         for name in ("fitted", "exact_gradients"):
             check_bool(name, getattr(self, name))
+        if self.refit is not None:
+            check_bool("refit", self.refit)
         for name in ("iterations", "search_rows", "calibration_batches", "epochs", "batch_size"):
             check_int(name, getattr(self, name), at_least=1)
         for name in ("measured_rounds", "polish", "fine_tune_epochs"):

@@ -55,6 +55,7 @@ def compress(
     allocator: str = COBLA,
     scheme: str = "spatial",
     fitted: bool = True,
+    refit: bool | None = None,
     recalibrate: bool = True,
     keep: Collection[str] = (),
     only: Collection[str] | None = None,
@@ -71,9 +72,10 @@ def compress(
     The allocator "cobla" is guided by `loss(output, target)` or, without one, by how little the model's own answers
     change, for which inputs alone will do; the other allocators look at neither. Convolutions are split by `scheme`,
     "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
-    inputs instead of that of the weight; `recalibrate` renews the statistics of batch norms. `keep` and `only` are
-    patterns of layers' names, as in a shell. With `fold` batch norms become part of the layers before them, for a
-    network that will not be trained any more.
+    inputs instead of that of the weight; `refit` fits the second of the two anew, layer after layer, to what the
+    compressed layers before it pass on, wherever factors are fitted if it is None; `recalibrate` renews the statistics
+    of batch norms. `keep` and `only` are patterns of layers' names, as in a shell. With `fold` batch norms become part
+    of the layers before them, for a network that will not be trained any more.
 
     The model itself is not changed. What is returned holds ordinary layers only and carries its
     `compression_report`. LSTM, GRU and attention are split matrix by matrix, embeddings and tied output layers as one.
@@ -87,6 +89,7 @@ def compress(
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
     check_choice("scheme", scheme, SCHEMES)
+    refits = fitted if refit is None else check_bool("refit", refit)
     source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     work = _prepare(model, counted_batch(source, example), scheme, keep, only)
     original = count_costs(work.model, work.example)
@@ -98,8 +101,9 @@ def compress(
     if "macs" in limits:
         limits["macs"] = float(int(limits["macs"] * work.num_rows))
     renewing = calibration_batches if is_recalibrated else 0
-    attempt = Attempt(model, work, factors, source, loss, search, renewing, folds=fold)
+    attempt = Attempt(model, work, factors, source, loss, search, renewing, refits=refits, folds=fold)
     found = compress_within(attempt, allocator, original, limits, budget.time_share)
+    attempt.finish(found, allocator)
     check_met(found.after, limits)
     report = CompressionReport(
         layers=tuple(_changes(work, found.allocation)),
@@ -109,6 +113,7 @@ def compress(
         allocator=allocator,
         scheme=scheme,
         fitted=fitted,
+        refitted=found.is_refitted,
         recalibrated=is_recalibrated,
         seconds=time.perf_counter() - began,
         iterations=tuple(found.allocation.iterations),

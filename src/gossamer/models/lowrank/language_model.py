@@ -41,10 +41,10 @@ class CompressedLanguageModel(CompressedNetwork):
     (None: the full softmax); the search and all measures take the full one. The network is trained for `epochs` at
     `learning_rate`, unless the folder `base` keeps one of the same settings and data, and is kept there.
 
-    Then it is compressed: see `compress` for `keep`, `only`, `allocator` and `fitted`, `Budget` for `budget_of`. The
-    LSTM's own matrices are only=["layers.*"]; "embedding" is the table, "output" an output layer of its own. Masks are
-    searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time. `fine_tune_epochs` at
-    `fine_tune_rate` follow. Without any budget the network stays whole, as a row to compare with.
+    Then it is compressed: see `compress` for `keep`, `only`, `allocator`, `fitted` and `refit`, `Budget` for
+    `budget_of`. The LSTM's own matrices are only=["layers.*"]; "embedding" is the table, "output" an output layer of
+    its own. Masks are searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time.
+    `fine_tune_epochs` at `fine_tune_rate` follow. Without any budget the network stays whole, as a row to compare with.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -79,6 +79,7 @@ class CompressedLanguageModel(CompressedNetwork):
         only: Sequence[str] | None = None,
         allocator: str = "cobla",
         fitted: bool = True,
+        refit: bool | None = None,
         measured_rounds: int = 0,
         iterations: int = 20,
         polish: int = 60,
@@ -109,6 +110,7 @@ class CompressedLanguageModel(CompressedNetwork):
         self.only = only
         self.allocator = allocator
         self.fitted = fitted
+        self.refit = refit
         self.measured_rounds = measured_rounds
         self.iterations = iterations
         self.polish = polish

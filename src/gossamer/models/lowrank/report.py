@@ -44,6 +44,7 @@ class CompressionReport:
     recalibrated: bool
     seconds: float
     iterations: tuple[Iteration, ...] = field(default_factory=tuple)
+    refitted: bool = False
     folded: tuple[tuple[str, str], ...] = ()
 
     def share(self, cost: str) -> float:

@@ -176,13 +176,19 @@ class MaskedNetwork:
 
 
 def allocate_cobla(
-    network: MaskedNetwork, problem: Problem, start: Sequence[int], settings: SearchSettings
+    network: MaskedNetwork,
+    problem: Problem,
+    start: Sequence[int],
+    settings: SearchSettings,
+    *,
+    is_polished_later: bool = False,
 ) -> Allocation:
     """Search masks from the vertex `start`, round them at random, polish them, and keep what costs least.
 
     All-ones is nearly stationary, hence the start. Layers that are whole at the start stay so: a full-rank split costs
     more than the layer, which a linear cost cannot say. Roundings, and the start itself, are compared by the loss on
-    training batches that the search has not used, where data have more of them.
+    training batches that the search has not used, where data have more of them. Where factors will be fitted anew and
+    masks polished after that (`is_polished_later`), they are polished here as far as it takes to compare.
     """
     begin = first_triplets(start, problem)
     numbers = [settings.iterations + number for number in range(settings.score_batches)]
@@ -202,11 +208,12 @@ def allocate_cobla(
 
         loss = itemgetter(0)
         unpolished = [scored(begin), min(map(scored, rounded), key=loss)]
-        first, rest = _polish_numbers(settings)
+        first, rest = _polish_halves(settings)
         # The start is polished too: a search that only rescaled what was there must not look better than it is.
-        polished = [scored(_polished(network, one, first)) for _, one in unpolished]
-        _, winner = min(polished, key=loss)
-        _, best = min([*unpolished, *polished, scored(_polished(network, winner, rest))], key=loss)
+        finalists = [scored(polished(network, one, first)) for _, one in unpolished]
+        _, winner = min(finalists, key=loss)
+        last = [] if is_polished_later else [scored(polished(network, winner, rest))]
+        _, best = min([*unpolished, *finalists, *last], key=loss)
         best.iterations = iterations
         return best
     finally:
@@ -235,11 +242,16 @@ def check_finite_loss(loss: float, where: str) -> None:
         raise FloatingPointError(f"loss must be finite, got {loss} {where}; check loss and data")
 
 
-def _polish_numbers(settings: SearchSettings) -> tuple[range, range]:
-    """Return the batches on which both finalists are polished, and those for the better of them."""
+def polish_numbers(settings: SearchSettings) -> range:
+    """Return the batches that masks are polished on."""
     begin = settings.iterations + settings.score_batches
-    middle, end = begin + (settings.polish + 1) // 2, begin + settings.polish
-    return range(begin, middle), range(middle, end)
+    return range(begin, begin + settings.polish)
+
+
+def _polish_halves(settings: SearchSettings) -> tuple[range, range]:
+    """Return the batches on which both finalists are polished, and those for the better of them."""
+    numbers, middle = polish_numbers(settings), (settings.polish + 1) // 2
+    return numbers[:middle], numbers[middle:]
 
 
 def _search(
@@ -270,7 +282,7 @@ def _search(
     return _divided(path.masks, begin.masks, split, sizes), path.iterations
 
 
-def _polished(network: MaskedNetwork, allocation: Allocation, numbers: Sequence[int]) -> Allocation:
+def polished(network: MaskedNetwork, allocation: Allocation, numbers: Sequence[int]) -> Allocation:
     """Adjust the masks of the kept triplets alone, on the batches `numbers`: no budget is involved any more."""
     split = [place for place, kept in enumerate(allocation.kept) if kept is not None]
     if not numbers:
