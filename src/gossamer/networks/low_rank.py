@@ -51,6 +51,8 @@ class LowRankConvolution(nn.Sequential):
     True
     """
 
+    __jit_unused_properties__ = ("weight", "bias")
+
     def __init__(self, whole: nn.Conv1d | nn.Conv2d, first: nn.Parameter, second: nn.Parameter, *, scheme: str) -> None:
         axes, stride, padding, dilation = len(whole.kernel_size), whole.stride, whole.padding, whole.dilation
         if scheme == "spatial":
@@ -61,10 +63,25 @@ class LowRankConvolution(nn.Sequential):
         last = _convolution(whole, second, then, whole.padding_mode if scheme == "spatial" else "zeros")
         last.bias = whole.bias
         super().__init__(_convolution(whole, first, place, whole.padding_mode), last)
+        self.in_channels, self.out_channels, self.groups = whole.in_channels, whole.out_channels, whole.groups
+        self.kernel_size, self.stride = whole.kernel_size, whole.stride
+        self.padding, self.dilation = whole.padding, whole.dilation
+
+    @property
+    def weight(self) -> Float[Tensor, "out in *kernel"]:
+        """The kernel that both stand for, for code that reads it; computed anew every time."""
+        first, second = (layer.weight.unflatten(0, (self.groups, -1)) for layer in self)  # type: ignore[operator]
+        # Of the axes of a kernel each is 1 in one of the two: their product has them all.
+        return torch.einsum("grc...,gor...->goc...", first, second).flatten(0, 1)
+
+    @property
+    def bias(self) -> Float[Tensor, " out"] | None:
+        """The bias of the second layer."""
+        return self[1].bias  # type: ignore[return-value]
 
 
 def _convolution(whole: nn.Conv1d | nn.Conv2d, kernel: nn.Parameter, where: list[Any], padding_mode: str) -> Any:
-    kind: Any = type(whole) if type(whole) in (nn.Conv1d, nn.Conv2d) else nn.Conv2d
+    kind: Any = nn.Conv1d if isinstance(whole, nn.Conv1d) else nn.Conv2d
     sizes = (kernel.shape[1] * whole.groups, kernel.shape[0], tuple(kernel.shape[2:]))
     with torch.device("meta"):  # its kernel is given next: nothing is drawn, and nobody's generator moves
         layer = kind(*sizes, *where, groups=whole.groups, bias=False, padding_mode=padding_mode)

@@ -19,9 +19,9 @@ class LSTMDirection(nn.Module):
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool, proj_size: int, reverse: bool) -> None:
         super().__init__()
         state_size = proj_size or hidden_size
-        self.input = nn.Linear(input_size, 4 * hidden_size, bias=bias)
-        self.recurrent = nn.Linear(state_size, 4 * hidden_size, bias=bias)
-        self.project: nn.Module = nn.Linear(hidden_size, proj_size, bias=False) if proj_size else nn.Identity()
+        self.input = _empty_linear(input_size, 4 * hidden_size, bias=bias)
+        self.recurrent = _empty_linear(state_size, 4 * hidden_size, bias=bias)
+        self.project: nn.Module = _empty_linear(hidden_size, proj_size, bias=False) if proj_size else nn.Identity()
         self.reverse = reverse
 
     def forward(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -46,8 +46,8 @@ class GRUDirection(nn.Module):
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool, reverse: bool) -> None:
         super().__init__()
-        self.input = nn.Linear(input_size, 3 * hidden_size, bias=bias)
-        self.recurrent = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
+        self.input = _empty_linear(input_size, 3 * hidden_size, bias=bias)
+        self.recurrent = _empty_linear(hidden_size, 3 * hidden_size, bias=bias)
         self.reverse = reverse
 
     def forward(self, inputs: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
@@ -190,11 +190,11 @@ class UnrolledAttention(nn.Module):
             weights = (source.q_proj_weight, source.k_proj_weight, source.v_proj_weight)
         made = []
         for weight, bias in zip(weights, biases, strict=True):
-            linear = nn.Linear(weight.shape[1], weight.shape[0], bias=has_bias)
+            linear = _empty_linear(weight.shape[1], weight.shape[0], bias=has_bias)
             _copy(linear, weight, bias)
             made.append(linear)
         self.query, self.key, self.value = made
-        self.out = nn.Linear(width, width, bias=source.out_proj.bias is not None)
+        self.out = _empty_linear(width, width, bias=source.out_proj.bias is not None)
         _copy(self.out, source.out_proj.weight, source.out_proj.bias)
         # What nn.TransformerEncoderLayer asks before it takes a fast path that would read fused weights.
         self._qkv_same_embed_dim = False
@@ -230,7 +230,9 @@ class UnrolledAttention(nn.Module):
         scores = queries @ keys.transpose(2, 3) / self.head_dim**0.5
         if attn_mask is not None:
             mask = _additive(attn_mask, scores)
-            scores = scores + (mask.view(-1, self.num_heads, *mask.shape[1:]) if mask.dim() == 3 else mask)
+            if mask.dim() == 3:
+                mask = mask.view(-1, self.num_heads, mask.shape[1], mask.shape[2])
+            scores = scores + mask
         if key_padding_mask is not None:
             scores = scores + _additive(key_padding_mask, scores)[:, None, None, :]
         weights = functional.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
@@ -250,11 +252,26 @@ class UnrolledAttention(nn.Module):
 
 
 def can_be_unrolled(module: nn.Module) -> bool:
-    """Say whether a module is one of these kinds with a forward of its own kind."""
+    """Say whether a module is one of these kinds with a forward, and with parameters, of its own kind.
+
+    One with hooks stays, because they would be lost, and so does one whose weights something else computes.
+    """
+    if any(part._forward_hooks or part._forward_pre_hooks or part._backward_hooks for part in module.modules()):
+        return False
     if isinstance(module, nn.MultiheadAttention):
-        plain = type(module).forward is nn.MultiheadAttention.forward
-        return plain and module.bias_k is None and module.bias_v is None and not module.add_zero_attn
-    return any(isinstance(module, kind) and type(module).forward is kind.forward for kind in (nn.LSTM, nn.GRU))
+        is_plain = type(module).forward is nn.MultiheadAttention.forward and not module.add_zero_attn
+        return is_plain and module.bias_k is None and module.bias_v is None and _is_own(module)
+    for kind in (nn.LSTM, nn.GRU):
+        if isinstance(module, kind):
+            return type(module).forward is kind.forward and set(module._flat_weights_names) <= set(module._parameters)
+    return False
+
+
+def _is_own(attention: nn.MultiheadAttention) -> bool:
+    """Say whether all of an attention's weights are plain parameters, not computed by a parametrisation."""
+    fused = ["in_proj_weight"] if attention._qkv_same_embed_dim else ["q_proj_weight", "k_proj_weight", "v_proj_weight"]
+    projections = all(attention._parameters.get(name) is not None for name in fused)
+    return projections and attention.out_proj._parameters.get("weight") is not None
 
 
 def unroll(module: nn.Module) -> nn.Module:
@@ -269,6 +286,12 @@ def _additive(mask: Tensor, like: Tensor) -> Tensor:
     if mask.dtype != torch.bool:
         return mask.to(like.dtype)
     return torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill(mask, float("-inf"))
+
+
+def _empty_linear(num_in: int, num_out: int, *, bias: bool) -> nn.Linear:
+    """Make a layer without drawing numbers: its weights are given next, and nobody's generator moves."""
+    with torch.device("meta"):
+        return nn.Linear(num_in, num_out, bias=bias)
 
 
 def _take(linear: nn.Module, source: nn.Module, weight: str, bias: str) -> None:
