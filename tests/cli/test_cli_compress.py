@@ -42,6 +42,45 @@ def test_mistakes_are_sentences(gossamer: Gossamer) -> None:
     assert "budget must have at least one of macs, params, bytes, milliseconds, got none" in done.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "randn(4, 8)",
+            "randn(4, 9)",
+            "net.py:build's network could not work on the data: RuntimeError: mat1 and mat2",
+        ),
+        ("def build():", "def build(:", "net.py:build must be in a file that can be run, got SyntaxError: "),
+        ("import torch\n", "import nothing\n", "in a file that can be run, got ModuleNotFoundError: No module named"),
+        ("Linear(8, 3)", "Linear(8)", "net.py:build must be a function that returns, got TypeError: "),
+        ("range(3)", "range('3')", "net.py:batches must be a function that returns, got TypeError: 'str' object"),
+        ("batches()", "batches(size)", "net.py:batches must be a function that needs no arguments, got missing a requ"),
+    ],
+)
+def test_mistakes_in_the_users_file_are_the_users(old: str, new: str, message: str, gossamer: Gossamer) -> None:
+    Path("net.py").write_text(NETWORK.replace(old, new))
+    words = ("net.py:build", "-d", "net.py:batches", "--params", 0.8, "--allocator", "uniform")
+    done = gossamer("compress", *words, "-o", "small")
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not Path("small").exists()
+
+
+def test_out_is_a_new_place_or_a_result(gossamer: Gossamer) -> None:
+    Path("net.py").write_text(NETWORK)
+    words = ("net.py:build", "-d", "net.py:batches", "--params", 0.8, "--allocator", "uniform", "-o")
+    done = gossamer("compress", *words, "net.py")
+    assert done.code == 2
+    assert "net.py must be a new or empty directory, or one of a compressed network, to be saved to, got a" in done.err
+    assert Path("net.py").read_text() == NETWORK
+    done = gossamer("compress", *words, ".")
+    assert done.code == 2
+    assert "got one that also holds net.py; move that away or choose another path" in done.err
+    assert gossamer("compress", *words, "small").code == 0
+    assert gossamer("compress", *words, "small").code == 0  # as `fit` does, which replaces a model
+
+
 TEXTS = ["ham and eggs and ham", "eggs and ham and eggs", "vote in court in vote", "court in vote in court"]
 SMALL = {"embedding_dim": 8, "hidden_dim": 8, "num_layers": 1, "epochs": 1, "num_steps": 4, "batch_size": 2}
 SEARCH = {"num_samples": "null", "search_rows": 2, "calibration_batches": 2, "polish": 1}

@@ -12,8 +12,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from gossamer.models.lowrank import Budget, SearchSettings, compress, prune, save_compressed
+from gossamer.models.lowrank import Budget, SearchSettings, compress, prune
 from gossamer.models.lowrank.pruning import PRUNE
+from gossamer.models.lowrank.storage import check_place, write_compressed
+from gossamer.runner.compressing_mistakes import (
+    call_function,
+    network_at_work,
+    told_as_theirs,
+    watch_batches,
+    watch_loss,
+)
 
 
 def is_own(model: str) -> bool:
@@ -50,29 +58,35 @@ def compress_own(
     budget = Budget(**{name: value for name, value in limits.items() if value is not None})
     if data is None:
         raise ValueError(f"data must be given as file.py:function for a network of your own, {build}, got none")
-    model = find_function(build)()
+    check_place(out)  # before a search that may take hours
+    model = call_function(build, find_function(build))
     if not isinstance(model, nn.Module):
         raise ValueError(f"{build} must return an nn.Module, got {type(model).__name__}")
     if weights is not None:
         _load_weights(model, weights)
-    module, _ = _open(data)
-    loss = getattr(module, "loss", None)
+    module, name = _open(data)
+    batches = watch_batches(data, call_function(data, _function_of(module, name, data)))
+    loss = watch_loss(f"{data.rpartition(':')[0]}:loss", getattr(module, "loss", None))
     search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
-    inputs = None if example is None else find_function(example)()
+    inputs = None if example is None else call_function(example, find_function(example))
     said = {name: value for name, value in options.items() if value is not None}
     cuts = said.get("scheme") == PRUNE
     if cuts:
         del said["scheme"]
-    small = (prune if cuts else compress)(
-        model, data=find_function(data)(), budget=budget, loss=loss, search=search, example=inputs, **said
-    )
-    save_compressed(small, out)
+    with network_at_work(build, data, *([] if example is None else [example])):
+        small = (prune if cuts else compress)(
+            model, data=batches, budget=budget, loss=loss, search=search, example=inputs, **said
+        )
+    write_compressed(small, out)  # with whatever `build` has split itself: it is what builds the network again
     return small
 
 
 def find_function(place: str) -> Callable[[], Any]:
     """Return the function that `file.py:name` names."""
-    module, name = _open(place)
+    return _function_of(*_open(place), place)
+
+
+def _function_of(module: ModuleType, name: str, place: str) -> Callable[[], Any]:
     found = getattr(module, name, None)
     if not callable(found):
         raise ValueError(f"{place} must name a function of the file, got no function {name!r} there")
@@ -91,7 +105,8 @@ def _open(place: str) -> tuple[ModuleType, str]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with told_as_theirs(f"{place} must be in a file that can be run", place):
+        spec.loader.exec_module(module)
     return module, name
 
 
@@ -101,4 +116,5 @@ def _load_weights(model: nn.Module, path: Path) -> None:
     except (OSError, SafetensorError) as error:
         raise ValueError(f"weights must be a safetensors file, got {path}: {error}") from None
     except RuntimeError as error:
-        raise ValueError(f"weights must fit the module, got {path}: {error}") from None
+        told = " ".join(str(error).split())  # torch's lines as one
+        raise ValueError(f"weights must fit the module, got {path}: {told}") from None
