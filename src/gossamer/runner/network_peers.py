@@ -83,9 +83,7 @@ def prune_to_budget(
     source = BatchSource(data, needs_targets=True)
     example, batches = source[0], source.first(calibration_batches)
     rows, original = num_rows(example), count_costs(model, example)
-    limits = budget.limits(per_example(original, rows))
-    if "macs" in limits:
-        limits["macs"] = float(int(limits["macs"] * rows))
+    limits = budget.limits(original, rows=rows)
     small, after = _largest_within(limits, lambda share: _pruned(model, batches, loss, importance, share), example)
     check_met(after, limits)
     recalibrate_(small, batches)

@@ -121,7 +121,7 @@ def test_compressed_and_folded_networks_are_kept(compressor, tmp_path):
 def test_a_budget_of_time_knows_what_folding_saves(monkeypatch):
     seen = []
 
-    def make_problem(sites, factors, totals, limits, calls):
+    def make_problem(sites, factors, totals, limits, calls, rows):
         seen.append(totals["milliseconds"])
         raise InterruptedError
 

@@ -13,6 +13,7 @@ from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.matrices import convolution_factors
 from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear, TiedOutput
 from gossamer.models.lowrank.sites import Convolution, Site, find_sites
+from gossamer.networks.encoders import settle_encoders_
 from gossamer.networks.unrolled import can_be_unrolled, unroll
 
 
@@ -22,6 +23,7 @@ def split_sites_(model: nn.Module, chosen: Mapping[Site, Factors]) -> None:
         for old, new in zip(site.modules.values(), build_layers(site, factors), strict=True):
             new.train(old.training)
             replace_module_(model, old, new)
+    settle_encoders_(model)
 
 
 def build_layers(site: Site, factors: Factors) -> list[nn.Module]:
@@ -67,14 +69,30 @@ def _tables(site: Site, left: Tensor, right: Tensor) -> list[nn.Module]:
 
 
 def unroll_(model: nn.Module, except_for: set[nn.Module]) -> dict[nn.Module, nn.Module]:
-    """Replace recurrent networks and attention by linear layers; return what each new module stands for."""
-    found = [module for module in model.modules() if can_be_unrolled(module) and module not in except_for]
+    """Replace recurrent networks and attention by linear layers; return what each new module stands for.
+
+    Attention is copied piece by piece: one that shares a weight with another module stays as it is.
+    """
+    found = [
+        module
+        for module in model.modules()
+        if can_be_unrolled(module) and module not in except_for and not _shares_attention(model, module)
+    ]
     originals = {}
     for module in found:
         new = unroll(module)
         replace_module_(model, module, new)
         originals[new] = module
+    settle_encoders_(model)
     return originals
+
+
+def _shares_attention(model: nn.Module, module: nn.Module) -> bool:
+    if not isinstance(module, nn.MultiheadAttention):
+        return False
+    own, parts = {id(parameter) for parameter in module.parameters()}, set(module.modules())
+    others = [other for other in model.modules() if other not in parts]
+    return any(id(parameter) in own for other in others for parameter in other._parameters.values())
 
 
 def roll_up_(model: nn.Module, originals: Mapping[nn.Module, nn.Module]) -> None:
@@ -82,6 +100,7 @@ def roll_up_(model: nn.Module, originals: Mapping[nn.Module, nn.Module]) -> None
     for new, old in originals.items():
         if not any(isinstance(part, LowRankLinear | TiedOutput) for part in new.modules()):
             replace_module_(model, new, old)
+    settle_encoders_(model)
 
 
 def replace_module_(model: nn.Module, old: nn.Module, new: nn.Module) -> None:

@@ -12,7 +12,7 @@ from torch import nn
 from gossamer.models.lowrank.answers import Guide, choose_guide, gives_answers
 from gossamer.models.lowrank.assembly import roll_up_, split_sites_
 from gossamer.models.lowrank.batches import Batch, BatchSource
-from gossamer.models.lowrank.counting import count_costs
+from gossamer.models.lowrank.counting import check_replaced, count_costs, evaluating
 from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.folding import Folded, fold_and_count_, folded_copy
 from gossamer.models.lowrank.heuristics import (
@@ -97,6 +97,7 @@ class Outcome:
     after: dict[str, float]
     allocation: Allocation
     is_refitted: bool = False
+    is_recalibrated: bool = False
     folded: tuple[Folded, ...] = ()
 
 
@@ -126,7 +127,7 @@ class Attempt:
         if self.folds and "milliseconds" in limits:  # what folding saves need not be saved by low rank
             folded = folded_copy(self.model, work.example)
             totals["milliseconds"] = time_models([folded], work.example, TIME_REPEATS)[0]
-        problem = make_problem(work.sites, self.factors, totals, limits, work.calls)
+        problem = make_problem(work.sites, self.factors, totals, limits, work.calls, work.num_rows)
         allocation = self._allocate(allocator, problem)
         small, after = _assemble(work, self.factors, allocation)
         timed = folded_copy(small, work.example) if self.folds else small
@@ -136,11 +137,16 @@ class Attempt:
         return Outcome(small, before, after, allocation)
 
     def finish(self, found: Outcome, allocator: str) -> None:
-        """Give the network of an outcome its last factors and statistics, and fold it, in place."""
-        if self.refits:
+        """Give the network of an outcome its last factors and statistics, and fold it, in place.
+
+        One of which nothing was split answers as it did: its statistics are its own.
+        """
+        is_split = any(kept is not None for kept in found.allocation.kept)
+        if self.refits and is_split:
             self._refit(found, allocator)
-        if self.recalibration_batches:
+        if self.recalibration_batches and is_split:
             recalibrate_(found.network, self.source.first(self.recalibration_batches))
+            found.is_recalibrated = True
         if self.folds:
             found.folded = fold_and_count_(found.network, self.work.example, found.after)
 
@@ -242,13 +248,16 @@ def _assemble(work: Work, factors: list[Factors], allocation: Allocation) -> tup
     The copy that is worked on stays whole for another attempt. Costs are counted before untouched recurrent networks
     get their fused kernels back, which the counter cannot look into.
     """
+    with torch.no_grad(), evaluating(work.model):  # what a parametrisation computed with a gradient cannot be copied
+        work.model(*work.example[0])
     holder, originals, sites = copy.deepcopy((work.holder, work.originals, work.sites))
-    chosen = {}
+    chosen: dict[Site, Factors] = {}
     for site, factor, kept, masks in zip(sites, factors, allocation.kept, allocation.masks, strict=True):
         if kept is not None:
             assert masks is not None
             chosen[site] = factor.select(torch.from_numpy(kept), torch.from_numpy(masks))
     split_sites_(holder, chosen)
+    check_replaced(holder.model, list(chosen), work.example)
     costs = count_costs(holder.model, work.example)
     roll_up_(holder, originals)
     return holder.model, costs

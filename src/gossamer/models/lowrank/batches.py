@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -87,6 +87,7 @@ def counted_batch(source: BatchSource, example: Any) -> Batch:
 def num_rows(batch: Batch, name: str = "data") -> int:
     """Return the number of examples: the length of the first tensor's first axis."""
     for part in batch[0]:
-        if isinstance(part, Tensor) and part.dim() > 0:
-            return int(part.shape[0])
+        for tensor in part.values() if isinstance(part, Mapping) else [part]:
+            if isinstance(tensor, Tensor) and tensor.dim() > 0:
+                return int(tensor.shape[0])
     raise ValueError(f"{name} must have a tensor among the inputs, got {[type(part).__name__ for part in batch[0]]}")

@@ -27,6 +27,8 @@ class Budget:
     {'macs': 2000.0, 'params': 100000.0}
     >>> Budget(macs=0.5, of="layers").limits({"macs": 4000.0}, {"macs": 1000.0})
     {'macs': 3500.0}
+    >>> Budget(macs=1000).limits({"macs": 4000.0}, rows=3)
+    {'macs': 3000.0}
     """
 
     macs: float | None = None
@@ -57,16 +59,22 @@ class Budget:
         """The share of the original's time that is asked for; None where no time is, or milliseconds are."""
         return self.milliseconds if self.milliseconds is not None and self.milliseconds <= 1 else None
 
-    def limits(self, original: dict[str, float], layers: dict[str, float] | None = None) -> dict[str, float]:
+    def limits(
+        self, original: dict[str, float], layers: dict[str, float] | None = None, rows: int = 1
+    ) -> dict[str, float]:
         """Return the absolute limits for a network that costs `original`; whole numbers except for time.
 
-        `layers` is what the layers that may be split cost together, for shares of them.
+        Costs, and the limits, are those of a batch of `rows` examples. `layers` is what the layers that may be split
+        cost together, for shares of them.
         """
         of = original if self.of == "model" or layers is None else layers
         found = {}
         for name in self.names:
             value = float(getattr(self, name))
-            limit = value * of[name] + (original[name] - of[name]) if value <= 1 and name in of else value
+            if value <= 1 and name in of:
+                limit = value * of[name] + (original[name] - of[name])
+            else:
+                limit = value * rows if name == "macs" else value
             found[name] = limit if name == "milliseconds" else float(np.floor(limit + 1e-9))
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -11,12 +10,12 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from gossamer.core.checks import check_bool, check_choice, check_int
+from gossamer.core.checks import check_bool, check_choice
 from gossamer.core.remembering import remembered
+from gossamer.models.lowrank.admission import check_arguments, check_model, check_pass, copy_of, return_buffers_
 from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.assembly import unroll_
 from gossamer.models.lowrank.attempts import (
-    ALLOCATORS,
     COBLA,
     TIME_REPEATS,
     Attempt,
@@ -25,9 +24,10 @@ from gossamer.models.lowrank.attempts import (
     compress_within,
 )
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
-from gossamer.models.lowrank.budget import Budget, check_budget, check_met, per_example
+from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.counting import (
     batch_norms,
+    check_replaced,
     count_costs,
     count_macs,
     evaluating,
@@ -40,7 +40,7 @@ from gossamer.models.lowrank.output_metric import OutputMetrics
 from gossamer.models.lowrank.problem import WHOLE
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import Allocation, SearchSettings
-from gossamer.models.lowrank.sites import find_sites
+from gossamer.models.lowrank.sites import find_sites, matches
 from gossamer.models.lowrank.timing import time_models
 
 METRIC_BATCHES = 4  # a backward pass costs more than a forward one
@@ -87,24 +87,24 @@ def compress(
     True
     """
     began = time.perf_counter()
-    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches, search, keep, only)
     check_choice("scheme", scheme, SCHEMES)
     refits = fitted if refit is None else check_bool("refit", refit)
     source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
-    work = _prepare(model, counted_batch(source, example), scheme, keep, only)
+    whole = copy_of(model)  # what answers and is timed: passes may leave traces in it
+    work = _prepare(whole, counted_batch(source, example), source, scheme, keep, only)
     original = count_costs(work.model, work.example)
     if "milliseconds" in budget.names:
-        original["milliseconds"] = time_models([model], work.example, TIME_REPEATS)[0]
+        original["milliseconds"] = time_models([whole], work.example, TIME_REPEATS)[0]
     is_recalibrated = recalibrate and bool(batch_norms(work.model))
     factors = _factors(work, source.first(calibration_batches) if fitted else [], is_recalibrated)
-    limits = budget.limits(per_example(original, work.num_rows), per_example(_open_costs(work), work.num_rows))
-    if "macs" in limits:
-        limits["macs"] = float(int(limits["macs"] * work.num_rows))
+    limits = budget.limits(original, _open_costs(work), work.num_rows)
     renewing = calibration_batches if is_recalibrated else 0
-    attempt = Attempt(model, work, factors, source, loss, search, renewing, refits=refits, folds=fold)
+    attempt = Attempt(whole, work, factors, source, loss, search, renewing, refits=refits, folds=fold)
     found = compress_within(attempt, allocator, original, limits, budget.time_share)
     attempt.finish(found, allocator)
     check_met(found.after, limits)
+    return_buffers_(found.network, model, except_norms=found.is_recalibrated)
     report = CompressionReport(
         layers=tuple(_changes(work, found.allocation)),
         before=per_example(found.before, work.num_rows),
@@ -114,47 +114,32 @@ def compress(
         scheme=scheme,
         fitted=fitted,
         refitted=found.is_refitted,
-        recalibrated=is_recalibrated,
+        recalibrated=found.is_recalibrated,
         seconds=time.perf_counter() - began,
         iterations=tuple(found.allocation.iterations),
         folded=found.folded,
     )
     found.network.compression_report = report  # type: ignore[assignment]
-    return found.network.train(model.training)
-
-
-def check_arguments(
-    model: object,
-    budget: object,
-    loss: object,
-    allocator: str,
-    fitted: bool,
-    recalibrate: bool,
-    fold: bool,
-    calibration_batches: int,
-) -> None:
-    """Check what `compress` and `prune` are both given."""
-    if not isinstance(model, nn.Module):
-        raise ValueError(f"model must be an nn.Module, got {type(model).__name__}")
-    check_budget(budget)
-    check_choice("allocator", allocator, ALLOCATORS)
-    check_bool("fitted", fitted)
-    check_bool("recalibrate", recalibrate)
-    check_bool("fold", fold)
-    check_int("calibration_batches", calibration_batches, at_least=1)
-    if loss is not None and not callable(loss):
-        raise ValueError(f"loss must be a function of (output, target), or None for the model's answers, got {loss!r}")
+    return found.network
 
 
 def _prepare(
-    model: nn.Module, example: Batch, scheme: str, keep: Collection[str], only: Collection[str] | None
+    model: nn.Module,
+    example: Batch,
+    source: BatchSource,
+    scheme: str,
+    keep: Collection[str],
+    only: Collection[str] | None,
 ) -> Work:
     """Copy the model, take its recurrent networks and attention apart, and watch it work on the example."""
-    try:
-        holder = Holder(copy.deepcopy(model))
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(f"model must be one that copy.deepcopy can copy, got: {error}") from error
-    originals = unroll_(holder, _packed(holder.model, example))
+    check_pass(model, source[0])
+    if example is not source[0]:
+        check_pass(model, example, "example")
+    check_model(model)
+    holder = Holder(copy_of(model))
+    kept = {module for name, module in holder.model.named_modules() if matches(name or type(module).__name__, keep)}
+    originals = unroll_(holder, kept | _packed(holder.model, example))
+    check_replaced(holder.model, [], example)
     sites = find_sites(holder.model, scheme=scheme, keep=keep, only=only)
     calls = observe_uses(holder.model, sites, example)
     work = Work(holder, originals, sites, example, calls, num_rows(example))
@@ -178,12 +163,12 @@ def _packed(model: nn.Module, example: Batch) -> set[nn.Module]:
     """Return the recurrent networks that are given packed sequences, which a loop over steps does not take."""
     found: set[nn.Module] = set()
 
-    def note(module: nn.Module, inputs: tuple[Any, ...]) -> None:
-        if inputs and isinstance(inputs[0], PackedSequence):
+    def note(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if any(isinstance(value, PackedSequence) for value in (*inputs, *named.values())):
             found.add(module)
 
     recurrent = [module for module in model.modules() if isinstance(module, nn.RNNBase)]
-    hooks = [module.register_forward_pre_hook(note) for module in recurrent]
+    hooks = [module.register_forward_pre_hook(note, with_kwargs=True) for module in recurrent]
     try:
         with evaluating(model):
             model(*example[0])

@@ -60,6 +60,28 @@ def observe_uses(model: nn.Module, sites: Iterable[Site], batch: Batch) -> list[
     return calls
 
 
+@torch.no_grad()
+def check_replaced(model: nn.Module, replaced: Iterable[Site], example: Batch) -> None:
+    """Refuse a network that still works with the weights of layers that were replaced, or cannot work without them.
+
+    A layer that is also kept in a list of Python's, for one, is called from there.
+    """
+    used: list[str] = []
+    try:
+        with evaluating(model), WatchWeights(replaced, lambda call: used.append(call.site.name)):
+            model(*example[0])
+    except (AttributeError, TypeError) as error:
+        raise ValueError(
+            f"model must not ask a layer for more than its answer, got {type(error).__name__}: {error}; name the layer "
+            "in keep"
+        ) from error
+    if used:
+        raise ValueError(
+            f"model must call {used[0]} as a module of its own, got one that uses its weight elsewhere, such as in a "
+            "list or a function; name that layer in keep"
+        )
+
+
 @contextlib.contextmanager
 def evaluating(model: nn.Module, *, batch_statistics: bool = False) -> Iterator[None]:
     """Set a model to evaluation for the block; with `batch_statistics` batch norms take those of each batch."""

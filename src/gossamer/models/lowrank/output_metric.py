@@ -81,6 +81,7 @@ def _has_metric(site: Site) -> bool:
 def _rows(site: Site, kind: str, gradient: Tensor) -> tuple[Tensor, float]:
     """Return gradients as (G, N, outputs of a group), of whole examples, and which share of all of them these are."""
     if kind == "linear":
+        gradient = gradient if gradient.dim() > 1 else gradient.unsqueeze(0)
         examples = gradient.reshape(len(gradient), -1, gradient.shape[-1]).mT.unsqueeze(1)
     else:
         batched = gradient if gradient.dim() == site.weight.dim() else gradient.unsqueeze(0)

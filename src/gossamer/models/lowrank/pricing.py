@@ -44,8 +44,9 @@ def make_problem(
     totals: Mapping[str, float],
     limits: Mapping[str, float],
     calls: Sequence[Call],
+    rows: int = 1,
 ) -> Problem:
-    """Return the problem of splitting `sites` in a network that costs `totals`; both are per example batch."""
+    """Return the problem of splitting `sites` in a network that costs `totals`; both are of a batch of `rows`."""
     names = tuple(limits)
     layers = tuple(
         LayerChoices(
@@ -59,7 +60,7 @@ def make_problem(
     whole = sum((layer.costs[0] for layer in layers), np.zeros(len(names)))
     # Layers timed one by one may add up to more than the network: nothing costs less than nothing.
     fixed = np.maximum(np.array([totals[name] for name in names]) - whole, 0)
-    return Problem(layers, fixed, np.array([limits[name] for name in names]), names)
+    return Problem(layers, fixed, np.array([limits[name] for name in names]), names, rows)
 
 
 def _milliseconds(site: Site, factors: Factors, calls: Sequence[Call]) -> Float[np.ndarray, " choices"]:

@@ -54,6 +54,7 @@ class Problem:
     fixed: Float[np.ndarray, " C"]
     limits: Float[np.ndarray, " C"]
     cost_names: tuple[str, ...]
+    rows: int = 1  # examples that multiply-adds are those of; budgets are told per example
 
     def total(self, ranks: Sequence[int]) -> Float[np.ndarray, " C"]:
         """Return what a choice of ranks costs."""
@@ -77,7 +78,10 @@ class Problem:
         )
         for name, least, limit in zip(self.cost_names, cheapest, self.limits, strict=True):
             if least > limit:
+                rows = self.rows if name == "macs" else 1
+                needed = f"{least:.4g}" if name == "milliseconds" else f"{int(np.ceil(least / rows)):,}"
+                given = f"{limit:.4g}" if name == "milliseconds" else f"{int(limit // rows):,}"
                 raise BudgetOutOfReach(
-                    f"budget {name} must be at least {least:,.6g}, what the cheapest choice of every layer costs, "
-                    f"got {limit:,.6g}"
+                    f"budget {name} must be at least {needed}, what the cheapest choice of every layer costs, "
+                    f"got {given}"
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,14 +12,15 @@ from jaxtyping import Float
 from torch import nn
 
 from gossamer.core.checks import check_choice
+from gossamer.models.lowrank.admission import check_arguments, check_model, check_pass, copy_of, return_buffers_
 from gossamer.models.lowrank.answers import AnsweredBatches, Guide, choose_guide
 from gossamer.models.lowrank.attempts import COBLA, RULES
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_channels_, find_groups
-from gossamer.models.lowrank.compression import check_arguments
 from gossamer.models.lowrank.counting import (
     batch_norms,
+    check_replaced,
     count_costs,
     evaluating,
     observe_uses,
@@ -69,7 +69,7 @@ def prune(
     as in `compress`; there are no milliseconds to promise.
     """
     began = time.perf_counter()
-    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches)
+    check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches, search, keep, only)
     check_choice("allocator", allocator, PRUNING_ALLOCATORS)
     if budget.milliseconds is not None:
         raise ValueError(
@@ -77,26 +77,26 @@ def prune(
         )
     source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     counted = counted_batch(source, example)
-    work = copy.deepcopy(model)
+    whole_model, work = _two_copies(model, counted)
     groups = _open_groups(work, counted, keep, only)
     original, rows = count_costs(work, counted), num_rows(counted)
     costs = _channel_costs(work, groups, counted)
     pairs = list(zip(groups, costs, strict=True))
     whole = {name: float(sum(group.num_channels * cost[name] for group, cost in pairs)) for name in original}
-    limits = budget.limits(per_example(original, rows), per_example(whole, rows))
-    if "macs" in limits:
-        limits["macs"] = float(int(limits["macs"] * rows))
+    limits = budget.limits(original, whole, rows)
     energies = _importance(work, groups, source.first(calibration_batches) if fitted else [])
-    problem = _problem(groups, energies, costs, original, whole, limits)
-    is_recalibrated = recalibrate and bool(batch_norms(work))
-    allocation = _allocate(allocator, problem, work, groups, choose_guide(loss, source, model), search, is_recalibrated)
-    _cut_(work, groups, allocation)
-    after = count_costs(work, counted)
+    problem = _problem(groups, energies, costs, original, whole, limits, rows)
+    has_norms = recalibrate and bool(batch_norms(work))
+    guide = choose_guide(loss, source, whole_model)
+    allocation = _allocate(allocator, problem, work, groups, guide, search, has_norms)
+    is_recalibrated = has_norms and any(map(_is_cut, groups, allocation.kept, allocation.masks))
+    after = _cut_(work, groups, allocation, counted)
     check_met(after, limits)
     if is_recalibrated:
         recalibrate_(work, source.first(calibration_batches))
     folded = fold_and_count_(work, counted, after) if fold else ()
-    original["milliseconds"], after["milliseconds"] = time_models([model, work], counted)
+    original["milliseconds"], after["milliseconds"] = time_models([whole_model, work], counted)
+    return_buffers_(work, model, except_norms=is_recalibrated)
     report = CompressionReport(
         layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
         before=per_example(original, rows),
@@ -111,7 +111,15 @@ def prune(
         folded=folded,
     )
     work.compression_report = report  # type: ignore[assignment]
-    return work.train(model.training)
+    return work
+
+
+def _two_copies(model: nn.Module, example: Batch) -> tuple[nn.Module, nn.Module]:
+    """Return a copy that stays whole, whose answers are asked for, and one that is cut, both checked."""
+    whole = copy_of(model)
+    check_pass(whole, example)
+    check_model(whole)
+    return whole, copy_of(whole)
 
 
 def _open_groups(
@@ -148,7 +156,8 @@ def _importance(model: nn.Module, groups: Sequence[ChannelGroup], batches: Seque
     squares = {group: torch.zeros(group.num_channels, dtype=torch.float64) for group in groups}
 
     def see(call: Call) -> None:
-        squares[weights[id(call.site.weight)]] += call.inputs.double().square().mean(dim=(0, 2, 3))
+        images = call.inputs if call.inputs.dim() == 4 else call.inputs.unsqueeze(0)
+        squares[weights[id(call.site.weight)]] += images.double().square().mean(dim=(0, 2, 3))
 
     watched = [site for site in find_sites(model, scheme="channel") if id(site.weight) in weights]
     with evaluating(model), WatchWeights(watched, see):
@@ -159,6 +168,10 @@ def _importance(model: nn.Module, groups: Sequence[ChannelGroup], batches: Seque
         energies = group.weight.double().square().sum(dim=(0, 2, 3))
         before = squares[group] if batches else group.first.weight.double().square().sum(dim=(1, 2, 3))
         energies = energies * before
+        if not torch.isfinite(energies).all():
+            raise FloatingPointError(
+                f"inputs of {list(group.modules)[-1]} must be finite, got NaN or infinity; check the data"
+            )
         group.order = np.argsort(-energies.numpy(), kind="stable")
         found.append(np.maximum(energies.numpy()[group.order], 1e-300))
     return found
@@ -171,6 +184,7 @@ def _problem(
     original: Mapping[str, float],
     whole: Mapping[str, float],
     limits: Mapping[str, float],
+    rows: int,
 ) -> Problem:
     names = tuple(limits)
     layers = []
@@ -179,7 +193,7 @@ def _problem(
         table = np.stack([cost[name] * numbers for name in names], axis=1)
         layers.append(LayerChoices(next(iter(group.modules)), energy, table, (group.num_channels, group.num_channels)))
     fixed = np.array([original[name] - whole[name] for name in names])
-    problem = Problem(tuple(layers), fixed, np.array([limits[name] for name in names]), names)
+    problem = Problem(tuple(layers), fixed, np.array([limits[name] for name in names]), names, rows)
     problem.check_reachable()
     return problem
 
@@ -205,12 +219,23 @@ def _allocate(
     return allocate_cobla(network, problem, start, search or SearchSettings())
 
 
-def _cut_(model: nn.Module, groups: Sequence[ChannelGroup], allocation: Allocation) -> None:
+def _cut_(model: nn.Module, groups: Sequence[ChannelGroup], allocation: Allocation, example: Batch) -> dict[str, float]:
+    """Cut the network, and return what it costs."""
+    cut = [group for group, kept in zip(groups, allocation.kept, strict=True) if kept is not None]
+    replaced = {id(module.weight) for group in cut for module in (group.first, group.second)}
+    sites = [site for site in find_sites(model, scheme="channel") if id(site.weight) in replaced]
     for group, kept, masks in zip(groups, allocation.kept, allocation.masks, strict=True):
         if kept is not None:
             assert masks is not None
             places = np.argsort(group.order[kept])  # channels stay in their old order
             cut_channels_(model, group, group.order[kept][places], masks[kept][places])
+    check_replaced(model, sites, example)
+    return count_costs(model, example)
+
+
+def _is_cut(group: ChannelGroup, kept: np.ndarray | None, masks: np.ndarray | None) -> bool:
+    """Say whether anything of a group has changed."""
+    return kept is not None and masks is not None and (len(kept) < group.num_channels or bool((masks != 1).any()))
 
 
 def _change(group: ChannelGroup, cost: Mapping[str, int], kept: np.ndarray | None, rows: int) -> LayerChange:

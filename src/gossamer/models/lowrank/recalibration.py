@@ -36,4 +36,7 @@ def recalibrate_(model: nn.Module, batches: Iterable[Batch]) -> int:
             norm.momentum = momentum
         for norm in uncounted:
             norm.num_batches_tracked = None
+    for norm in norms:
+        if not all(torch.isfinite(value).all() for value in norm.buffers()):
+            raise FloatingPointError("inputs of batch norms must be finite, got NaN or infinity; check the data")
     return len(norms)

@@ -148,6 +148,8 @@ class MaskedNetwork:
                 weight.requires_grad_(True)
             with evaluating(self.model, batch_statistics=self.batch_statistics), torch.enable_grad():
                 value = self._loss(number)
+            if weights and not value.requires_grad:
+                raise ValueError("loss must depend on the model's weights by a gradient, got one that has none")
             found = torch.autograd.grad(value, weights, allow_unused=True) if weights else ()
         finally:
             for weight, before in zip(weights, wanted, strict=True):
@@ -285,7 +287,7 @@ def _search(
 def polished(network: MaskedNetwork, allocation: Allocation, numbers: Sequence[int]) -> Allocation:
     """Adjust the masks of the kept triplets alone, on the batches `numbers`: no budget is involved any more."""
     split = [place for place, kept in enumerate(allocation.kept) if kept is not None]
-    if not numbers:
+    if not numbers or not split:
         return allocation
     sizes = [len(allocation.kept[place]) for place in split]  # type: ignore[arg-type]
     full = [None if mask is None else mask.copy() for mask in allocation.masks]

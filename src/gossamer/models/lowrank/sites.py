@@ -83,48 +83,61 @@ def find_sites(
     `keep` and `only` are patterns of names, as in a shell: `keep=["head", "layers.0.*"]`.
     """
     sites: dict[int, Site] = {}
-    known: list[str] = []
+    attentions = [module for module in model.modules() if isinstance(module, nn.MultiheadAttention)]
+    inside = {part for attention in attentions for part in attention.modules()}
+    known = [name for name, module in model.named_modules() if isinstance(module, nn.RNNBase | nn.MultiheadAttention)]
     for name, module in model.named_modules():
         if isinstance(module, KINDS) and "weight" in module._parameters:
-            known.append(name)
+            known.append(name or type(module).__name__)
             site = sites.setdefault(id(module.weight), Site(module.weight, {}))  # type: ignore[arg-type]
             site.modules[name] = module
             if isinstance(module, nn.Conv2d):
                 site.scheme = scheme
-    check_patterns("keep", keep, known)
-    check_patterns("only", only or (), known)
+    for argument, patterns in (("keep", keep), ("only", only or ())):
+        check_pattern_list(argument, patterns)
+        check_patterns(argument, patterns, known)
     for site in sites.values():
         site.stays = _reason_to_stay(site, keep, only)
+        if site.first in inside:  # it is never called: its attention reads the weight
+            site.stays = site.stays or "is part of an attention that stays whole"
     _mark_other_holders(model, sites)
     return list(sites.values())
 
 
 def matches(name: str, patterns: Collection[str]) -> bool:
-    """Say whether a layer's name is one of the patterns.
+    """Say whether a layer's name, or that of something it is a part of, is one of the patterns.
 
-    >>> matches("layers.0.conv", ["layers.*"])
-    True
+    >>> matches("layers.0.conv", ["layers.*"]), matches("encoder.lstm.input", ["encoder"]), matches("head", ["he"])
+    (True, True, False)
     """
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    parts = name.split(".")
+    names = [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return any(fnmatchcase(one, pattern) for pattern in patterns for one in names)
 
 
 def _reason_to_stay(site: Site, keep: Collection[str], only: Collection[str] | None) -> str | None:
+    if site.weight.is_complex():
+        return "has complex numbers"
     for name, module in site.modules.items():
-        if matches(name, keep):
+        if matches(name or type(module).__name__, keep):
             return "kept by name"
+        if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks:
+            return "has hooks"
         kind = next(kind for kind in KINDS if isinstance(module, kind))
         if type(module).forward is not kind.forward:
             return "has a forward of its own"
         for option in ("max_norm", "scale_grad_by_freq", "sparse"):
             if getattr(module, option, None):
                 return f"has {option}"
-    if only is not None and not any(matches(name, only) for name in site.modules):
+    names = [name or type(module).__name__ for name, module in site.modules.items()]
+    if only is not None and not any(matches(name, only) for name in names):
         return "not among those to split"
     kinds = {type(module) for module in site.modules.values()}
     if len(kinds) > 1 and any(isinstance(module, Convolution) for module in site.modules.values()):
         return "is shared between layers of different kinds"
-    if len({(m.groups, m.weight.shape) for m in site.modules.values() if isinstance(m, Convolution)}) > 1:
-        return "is shared between convolutions of different groups"
+    convolutions = [module for module in site.modules.values() if isinstance(module, Convolution)]
+    if len({(one.groups, one.padding_mode) for one in convolutions}) > 1:
+        return "is shared between convolutions of different groups or padding modes"
     return None
 
 
@@ -137,11 +150,16 @@ def _mark_other_holders(model: nn.Module, sites: dict[int, Site]) -> None:
                 site.stays = f"{name or 'the model'} holds its weight, too"
 
 
+def check_pattern_list(argument: str, patterns: object) -> None:
+    """Refuse what is no list of patterns."""
+    is_list = isinstance(patterns, Collection) and not isinstance(patterns, str)
+    if not is_list or not all(isinstance(pattern, str) for pattern in patterns):  # type: ignore[attr-defined]
+        raise ValueError(f"{argument} must be a list of patterns, got {patterns!r}")
+
+
 def check_patterns(argument: str, patterns: Collection[str], known: list[str]) -> None:
     """Refuse a pattern that matches none of the `known` names."""
-    if isinstance(patterns, str):
-        raise ValueError(f"{argument} must be a list of patterns, got {patterns!r}")
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        if not any(matches(name, [pattern]) for name in known):
             shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "")
             raise ValueError(f"{argument} must match a layer, of {shown}; got {pattern!r}")

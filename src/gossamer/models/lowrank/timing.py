@@ -81,7 +81,8 @@ def _first(factors: Factors, rank: int) -> Factors:
 
 def _repeat(site: Site, modules: Sequence[nn.Module], calls: Sequence[Call]) -> Tensor | None:
     """Do a site's calls again, by the modules that stand for those that hold it."""
-    by_kind = {type(old): new for old, new in zip(site.modules.values(), modules, strict=True)}
+    kinds = [nn.Embedding if isinstance(old, nn.Embedding) else nn.Linear for old in site.modules.values()]
+    by_kind = dict(zip(kinds, modules, strict=True))
     output: Tensor | None = None
     for call in calls:
         if call.kind == "embedding":
