@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.batches import Batch, num_rows
 from gossamer.models.lowrank.budget import check_budget
 from gossamer.models.lowrank.counting import batch_norms, evaluating
+from gossamer.models.lowrank.flow import tensors_of
 from gossamer.models.lowrank.search import SearchSettings
 from gossamer.models.lowrank.sites import check_pattern_list
 
@@ -81,7 +82,7 @@ def check_pass(model: nn.Module, example: Batch, name: str = "data") -> None:
     if num_rows(example, name) == 0:
         raise ValueError(f"{name} must have at least one row in a batch, got a first one with none")
     inputs = copy.deepcopy(example[0])
-    before = [tensor._version for tensor in _tensors(inputs)]
+    before = [tensor._version for tensor in tensors_of(inputs)]
     try:
         with evaluating(model):
             model(*inputs)
@@ -91,7 +92,7 @@ def check_pass(model: nn.Module, example: Batch, name: str = "data") -> None:
             f"{name} must be batches that the model can work on, (inputs, target) or inputs alone, got inputs {shown} "
             f"and from the model {type(error).__name__}: {error}"
         ) from error
-    if before != [tensor._version for tensor in _tensors(inputs)]:
+    if before != [tensor._version for tensor in tensors_of(inputs)]:
         raise ValueError(
             f"model must not change its inputs in place, got one that does; copy them in its forward: every pass over "
             f"{name} would see others"
@@ -109,13 +110,6 @@ def return_buffers_(network: nn.Module, model: nn.Module, *, except_norms: bool)
         original = originals.get(name)
         if original is not None and original.shape == buffer.shape and id(buffer) not in norms:
             buffer.copy_(original)
-
-
-def _tensors(part: Any) -> list[Tensor]:
-    if isinstance(part, Tensor):
-        return [part]
-    parts = part.values() if isinstance(part, Mapping) else part if isinstance(part, tuple | list) else ()
-    return [tensor for one in parts for tensor in _tensors(one)]
 
 
 def _shown(part: Any) -> str:

@@ -154,7 +154,7 @@ class Attempt:
         sites = layers_to_refit(self.work.calls, found.network)
         is_cobla = allocator == COBLA
         guide = choose_guide(self.loss if is_cobla else None, self.source, self.model)
-        if not sites or not (is_cobla or gives_answers(guide[1])):
+        if not (self._polishes_later() if is_cobla else sites and gives_answers(guide[1])):
             return
         found.is_refitted = refit_where_better_(
             found.network,
@@ -184,8 +184,11 @@ class Attempt:
             start = measured_ranks(network, problem, start, settings)
         finally:
             network.restore()
-        is_polished_later = self.refits and any(map(is_refittable, self.work.sites))
-        return allocate_cobla(network, problem, start, settings, is_polished_later=is_polished_later)
+        return allocate_cobla(network, problem, start, settings, is_polished_later=self._polishes_later())
+
+    def _polishes_later(self) -> bool:
+        """Say whether masks are polished in the split network, after its factors may have been fitted anew."""
+        return self.refits and any(map(is_refittable, self.work.sites))
 
 
 def compress_within(

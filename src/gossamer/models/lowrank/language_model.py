@@ -45,6 +45,7 @@ class CompressedLanguageModel(CompressedNetwork):
     `budget_of`. The LSTM's own matrices are only=["layers.*"]; "embedding" is the table, "output" an output layer of
     its own. Masks are searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time.
     `fine_tune_epochs` at `fine_tune_rate` follow. Without any budget the network stays whole, as a row to compare with.
+    `refit` is off: only the LSTM's input matrices could be fitted anew, and what that is worth was not measured.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -79,7 +80,7 @@ class CompressedLanguageModel(CompressedNetwork):
         only: Sequence[str] | None = None,
         allocator: str = "cobla",
         fitted: bool = True,
-        refit: bool | None = None,
+        refit: bool | None = False,
         measured_rounds: int = 0,
         iterations: int = 20,
         polish: int = 60,

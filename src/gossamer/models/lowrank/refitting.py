@@ -64,7 +64,7 @@ def refit_where_better_(
     """Fit second factors anew, polish masks on them, and say whether `small` is better for it; else it stays as it was.
 
     Masks are polished on the batches `polish_numbers`, none for allocators that have no masks. Better is what the guide
-    says on batches that nothing was fitted on, where data have more of them.
+    says on batches that factors were not fitted anew on, where data have more of them.
     """
     batches = data.first(FITTED_ON + JUDGED_ON)
     judged = range(FITTED_ON, len(batches)) if len(batches) > FITTED_ON else range(len(batches))
