@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,32 @@ def test_as_many_inputs_are_timed_as_are_asked_for(monkeypatch):
     assert timed == [1, 1, 16]
     with pytest.raises(ValueError, match="timed_rows must be an integer >= 1, got 0"):
         CompressedClassifier(timed_rows=0).fit(parts.train)
+
+
+def test_fine_tuning_by_answers_does_not_look_at_classes():
+    parts = two_patterns()
+    whole = CompressedClassifier(**SMALL).fit(parts.train)
+    wrong = LabelledArrays(parts.train.inputs, 1 - parts.train.targets, target_names=parts.train.target_names)
+    settings = {"params": 0.7, "allocator": "uniform", "fine_tune_epochs": 5, "fine_tune_rate": 0.1}
+
+    def tuned(data, guide):
+        return copy.deepcopy(whole).set_params(**settings, guide=guide).compress(data).evaluate(parts.test)["accuracy"]
+
+    assert tuned(wrong, "answers") == tuned(parts.train, "answers") == 1.0
+    assert tuned(wrong, "loss") < 0.5
+
+
+def test_fine_tuning_by_answers_comes_nearer_to_the_whole_network():
+    parts = two_patterns()
+    whole = CompressedClassifier(**SMALL).fit(parts.train)
+
+    def distance(epochs):
+        small = copy.deepcopy(whole).set_params(params=0.5, fitted=False, allocator="uniform")
+        small.set_params(fine_tune_epochs=epochs, fine_tune_rate=0.1)
+        probabilities = small.compress(parts.train).predict_proba(parts.test)
+        return np.abs(probabilities - whole.predict_proba(parts.test)).mean()
+
+    assert distance(20) < 0.5 * distance(0)
 
 
 def test_data_of_other_shapes_are_named():

@@ -18,7 +18,7 @@ from gossamer.core.randomness import derive_seed
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.lowrank.answers import Guide
+from gossamer.models.lowrank.answers import Guide, distance_to_answers
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -34,7 +34,9 @@ from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
-GUIDES = ("answers", "loss")
+# By guide: the distance to answers is a share of their variance, so that its gradients are small beside a loss's.
+FINE_TUNE_RATES = {"answers": 0.1, "loss": 0.01}
+GUIDES = tuple(FINE_TUNE_RATES)
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
 
@@ -49,8 +51,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
     where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
-    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. The search
-    has for its `guide` the whole network's own "answers" to them, or the "loss" of the classes that they should have.
+    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. Search
+    and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the classes that
+    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -91,7 +94,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         guide: str = "answers",
         calibration_batches: int = 8,
         fine_tune_epochs: int = 0,
-        fine_tune_rate: float = 0.01,
+        fine_tune_rate: float | None = None,
         epochs: int = 20,
         learning_rate: float = 0.1,
         batch_size: int = 128,
@@ -181,7 +184,9 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
 
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)
-        self._train(network, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning")
+        whole = self.network_ if self.guide == "answers" else None
+        rate = FINE_TUNE_RATES[self.guide] if self.fine_tune_rate is None else self.fine_tune_rate
+        self._train(network, inputs, targets, self.fine_tune_epochs, rate, "fine-tuning", whole)
 
     def _options(self) -> dict[str, Any]:
         split = {} if self.scheme == PRUNE else {**super()._options(), "scheme": self.scheme}
@@ -198,12 +203,24 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             raise ValueError(f"data must have inputs of shape {self.shape_}, got {tuple(inputs.shape[1:])}")
 
     def _train(
-        self, network: nn.Module, inputs: np.ndarray, targets: np.ndarray, epochs: int, rate: float, description: str
+        self,
+        network: nn.Module,
+        inputs: np.ndarray,
+        targets: np.ndarray,
+        epochs: int,
+        rate: float,
+        description: str,
+        whole: nn.Module | None = None,
     ) -> None:
+        """Train a network by the classes of its inputs, or by the answers of the `whole` one."""
         rng = np.random.default_rng(derive_seed(self.seed_, description))
 
         def collate(rows: np.ndarray) -> tuple[Tensor, Tensor]:
-            return self._batch(inputs[rows], targets[rows], rng)
+            batch, classes = self._batch(inputs[rows], targets[rows], rng)
+            if whole is None:
+                return batch, classes
+            with torch.no_grad():
+                return batch, whole(batch)
 
         seed = derive_seed(self.seed_, description, "order")
         train_classifier(
@@ -215,6 +232,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             batch_size=min(self.batch_size, len(inputs)),
             random_state=seed,
             description=description,
+            criterion=functional.cross_entropy if whole is None else distance_to_answers,
         )
 
     def _batch(self, inputs: np.ndarray, targets: np.ndarray, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gossamer.training.history import History
 
 Collate = Callable[[np.ndarray], tuple[Tensor, Tensor]]
+Criterion = Callable[[Tensor, Tensor], Tensor]
 
 
 def train_classifier(
@@ -30,10 +31,12 @@ def train_classifier(
     batch_size: int,
     random_state: int | None,
     description: str,
+    criterion: Criterion = functional.cross_entropy,
 ) -> History:
     """Train all parameters by SGD with momentum, the rate falling along a cosine to zero.
 
-    After a split the two factors of a layer are parameters like any other.
+    After a split the two factors of a layer are parameters like any other. `criterion` is what is minimised, of the
+    network's outputs and the targets that `collate` gives.
     """
     from gossamer.training.devices import process_count
     from gossamer.training.loop import fit
@@ -46,7 +49,7 @@ def train_classifier(
 
     def loss(module: nn.Module, batch: tuple[Tensor, Tensor], _: torch.Generator) -> Tensor:
         inputs, targets = batch
-        return functional.cross_entropy(module(inputs), targets)
+        return criterion(module(inputs), targets)
 
     step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
     history = fit(step, batches, epochs=epochs, description=description)

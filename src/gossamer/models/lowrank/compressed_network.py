@@ -88,8 +88,9 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             check_int(name, getattr(self, name), at_least=1)
         for name in ("measured_rounds", "polish", "fine_tune_epochs"):
             check_int(name, getattr(self, name), at_least=0)
-        for name in ("fine_tune_rate", "learning_rate"):
-            check_real(name, getattr(self, name), above=0)
+        check_real("learning_rate", self.learning_rate, above=0)
+        if self.fine_tune_rate is not None:
+            check_real("fine_tune_rate", self.fine_tune_rate, above=0)
         if self.random_state is not None:
             check_int("random_state", self.random_state, at_least=0)
         if self.milliseconds is not None and process_count() > 1:  # each would measure its own, and compress otherwise

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import reprlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
 from torch import Tensor, nn
 
-from gossamer.core.checks import check_choice
 from gossamer.models.lowrank.assembly import split_like_
 from gossamer.models.lowrank.channels import prune_like_
 from gossamer.models.lowrank.folding import fold_like_
-from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.module import LowRankConvolution, LowRankEmbedding, LowRankLinear
 from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.report import CompressionReport
+from gossamer.models.lowrank.stored_report import AGAIN, one_line, read_report
 from gossamer.persistence import ArtifactError
 from gossamer.persistence.atomic import look_inside, replacing_directory
 from gossamer.persistence.files import checked_size
@@ -31,8 +26,6 @@ from gossamer.persistence.files import checked_size
 TENSORS, REPORT, TEXT = "model.safetensors", "report.json", "report.txt"
 DRAWING = "layers.svg"  # the command line's, beside them
 MAX_REPORT_BYTES = 64 << 20
-NEEDED_COSTS = ("macs", "params")  # those that a report's table shows
-AGAIN = "copy or save it again"
 
 
 def save_compressed(small: nn.Module, path: str | os.PathLike[str]) -> None:
@@ -53,7 +46,7 @@ def write_compressed(small: nn.Module, path: str | os.PathLike[str]) -> None:
             save_model(small, str(staging / TENSORS))
         except (RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"small must have a state of tensors alone to be saved to {path}, got: {_one_line(error)}; "
+                f"small must have a state of tensors alone to be saved to {path}, got: {one_line(error)}; "
                 "take what is not a tensor, or half of one, out of its state_dict"
             ) from error
         # safetensors makes its file private; who may read the directory must be able to read it.
@@ -80,13 +73,13 @@ def load_compressed(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module
     try:
         report, tensors = look_inside(Path(os.path.realpath(path)), _read)
     except OSError as error:
-        raise OSError(f"{path} cannot be read: {_one_line(error)}; check the path and its permissions") from error
+        raise OSError(f"{path} cannot be read: {one_line(error)}; check the path and its permissions") from error
     try:
         small = rebuilt_like_(model, report)
         _fill_(small, tensors)
     except Exception as error:  # whatever another network, or a strange report, makes us trip over
         raise ValueError(
-            f"model must be like the one that was compressed to {path}, got: {_one_line(error)}; "
+            f"model must be like the one that was compressed to {path}, got: {one_line(error)}; "
             "build it as it was before compress"
         ) from error
     small.compression_report = report  # type: ignore[assignment]
@@ -156,7 +149,7 @@ def _as_sentence(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:  # the latter where the disk is full, too
-        told = f"{path} cannot be written: {_one_line(error)}; check the path, its permissions and the room on the disk"
+        told = f"{path} cannot be written: {one_line(error)}; check the path, its permissions and the room on the disk"
         raise OSError(told) from error
 
 
@@ -167,71 +160,13 @@ def _read(folder: Path) -> tuple[CompressionReport, dict[str, Tensor]]:
         raise ArtifactError(f"{folder} must be a directory, as save_compressed writes, got a file; give the directory")
     for name, limit in ((REPORT, MAX_REPORT_BYTES), (TENSORS, None)):
         checked_size(Path(os.path.realpath(folder / name)), limit)
-    report = _read_report(folder / REPORT)
+    report = read_report(folder / REPORT)
     try:
         return report, load_file(folder / TENSORS)
     except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(
-            f"{folder / TENSORS} must be a whole safetensors file, got: {_one_line(error)}; {AGAIN}"
+            f"{folder / TENSORS} must be a whole safetensors file, got: {one_line(error)}; {AGAIN}"
         ) from error
-
-
-def _read_report(path: Path) -> CompressionReport:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ArtifactError(f"{path} must be JSON, got: {_one_line(error)}; {AGAIN}") from error
-    misfit = _misfit("", values, CompressionReport)
-    if misfit is not None:
-        raise ArtifactError(f"{path} must be the report that save_compressed wrote, got {misfit}; {AGAIN}")
-    try:
-        check_choice("scheme", values["scheme"], (*SCHEMES, PRUNE))
-        for when in ("before", "after"):
-            for cost in NEEDED_COSTS:
-                if cost not in values[when]:
-                    raise ValueError(f"{when} must have {cost}, got {reprlib.repr(values[when])}")
-        return CompressionReport.from_json(values)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ArtifactError(
-            f"{path} must be the report that save_compressed wrote, got: {_one_line(error)}; {AGAIN}"
-        ) from error
-
-
-def _misfit(place: str, value: Any, kind: Any) -> str | None:
-    """Say where a value that was read from JSON is not what a dataclass declares, or None where all is as it says."""
-    origin, inner = get_origin(kind), get_args(kind)
-    parts: list[tuple[str, Any, Any]] = []
-    if is_dataclass(kind):
-        fits = isinstance(value, dict)
-        if fits:
-            named = {one.name: one for one in fields(kind)}
-            for name, one in named.items():
-                if name not in value and one.default is MISSING and one.default_factory is MISSING:
-                    return f"no {_joined(place, name)}"
-            if unknown := sorted(set(value) - set(named)):
-                return f"{_joined(place, unknown[0])}, which this version does not know"
-            hints = get_type_hints(kind)
-            parts = [(_joined(place, name), part, hints[name]) for name, part in value.items()]
-    elif origin in (Union, UnionType):
-        fits = any(_misfit(place, value, one) is None for one in inner)
-    elif origin is tuple:
-        is_long = inner[-1] is Ellipsis
-        fits = isinstance(value, list) and (is_long or len(value) == len(inner))
-        if fits:
-            kinds = inner[:1] * len(value) if is_long else inner
-            parts = [(f"{place}[{i}]", *pair) for i, pair in enumerate(zip(value, kinds, strict=True))]
-    elif origin is dict:
-        fits = isinstance(value, dict)
-        parts = [(_joined(place, key), part, inner[1]) for key, part in value.items()] if fits else []
-    else:
-        fits = kind is Any or type(value) is kind or (kind is float and type(value) is int)
-    if not fits:
-        return f"{reprlib.repr(value)} as {place or 'its content'}"
-    return next(filter(None, (_misfit(*part) for part in parts)), None)
-
-
-def _joined(place: str, name: str) -> str:
-    return f"{place}.{name}" if place else name
 
 
 def _fill_(small: nn.Module, tensors: Mapping[str, Tensor]) -> None:
@@ -247,10 +182,3 @@ def _fill_(small: nn.Module, tensors: Mapping[str, Tensor]) -> None:
         if name not in tensors and tensor.untyped_storage().data_ptr() not in given:
             raise ValueError(f"{name} in it, which was not saved")
     small.load_state_dict(dict(tensors), strict=False)
-
-
-def _one_line(error: BaseException) -> str:
-    """Return an error's message without line breaks, and without the number of one of the system's."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
