@@ -96,10 +96,13 @@ def language_model(gossamer: Gossamer) -> str:
     return "words"
 
 
-def test_a_saved_model_has_examples_of_its_own(gossamer: Gossamer, language_model: str) -> None:
+def test_a_saved_model_has_examples_and_a_training_of_its_own(gossamer: Gossamer, language_model: str) -> None:
     done = gossamer("compress", language_model, "--bytes", 0.5, "--example", "net.py:one", "-o", "small")
     assert done.code == 2
     assert "example must be left out for a saved model, which has data of its own, got net.py:one" in done.err
+    done = gossamer("compress", language_model, "--bytes", 0.5, "--fine-tune", 20, "-o", "small")
+    assert done.code == 2
+    assert "fine_tune must be left out for a saved model, whose fit trains it, got 20" in done.err
 
 
 def test_a_saved_model_is_compressed_and_judged(gossamer: Gossamer, language_model: str) -> None:

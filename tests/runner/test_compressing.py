@@ -57,6 +57,27 @@ def test_a_network_of_ones_own(network: str, tmp_path: Path) -> None:
         compress_own(*words, limits={"params": 0.8}, example=f"{network}:number")
 
 
+def test_a_network_of_ones_own_is_trained_on(network: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    save_file(find_function(f"{network}:build")().state_dict(), tmp_path / "w.safetensors")
+    places = (f"{network}:build", f"{network}:batches")
+    options = {"limits": {"params": 0.8}, "weights": tmp_path / "w.safetensors", "allocator": "pos_cvx"}
+    untouched, tuned = (
+        compress_own(*places, tmp_path / f"after-{steps}", fine_tune_steps=steps, **options) for steps in (None, 20)
+    )
+    assert not torch.equal(tuned[2].bias, untouched[2].bias)
+    again = load_compressed(find_function(places[0])(), tmp_path / "after-20")
+    inputs = torch.randn(2, 8)
+    torch.testing.assert_close(again(inputs), tuned(inputs))
+    for given, message in (
+        ({"fine_tune_steps": 0}, "fine_tune must be an integer >= 1, got 0"),
+        ({"fine_tune_steps": 2, "fold": True}, "fine_tune must be left out where fold"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            compress_own(*places, tmp_path / "none", **options, **given)
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.mark.parametrize(
     ("place", "message"),
     [

@@ -43,6 +43,10 @@ def run(
         str | None,
         typer.Option(help="For a module: file.py:function that returns inputs to count and time (default: batch 1)."),
     ] = None,
+    fine_tune: Annotated[
+        int | None,
+        typer.Option(help="For a module: train on as many batches afterwards, by the loss or by the whole's answers."),
+    ] = None,
 ) -> None:
     """Compress a trained network to a budget, and say where the budget went."""
     from gossamer.cli.printing import print_line
@@ -63,7 +67,8 @@ def run(
     }
     if is_own(model):
         limits_of = {**limits, "of": of}
-        small = compress_own(model, data, out, limits=limits_of, weights=weights, example=example, **options)
+        own: dict[str, Any] = {"weights": weights, "example": example, "fine_tune_steps": fine_tune}
+        small = compress_own(model, data, out, limits=limits_of, **own, **options)
         report, drawing = small.compression_report, out / "layers.svg"
         after = f"with {drawing.name}, a drawing of where the budget went"
     else:
@@ -71,6 +76,8 @@ def run(
             raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
         if example is not None:
             raise ValueError(f"example must be left out for a saved model, which has data of its own, got {example}")
+        if fine_tune is not None:
+            raise ValueError(f"fine_tune must be left out for a saved model, whose fit trains it, got {fine_tune}")
         settings = {**limits, "budget_of": of, **options}
         report, drawing = compress_artifact(model, out, settings=settings, data=data), Path(f"{out}-layers.svg")
         after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"

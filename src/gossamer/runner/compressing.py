@@ -12,7 +12,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from gossamer.models.lowrank import Budget, SearchSettings, compress, prune
+from gossamer.core.checks import check_int
+from gossamer.models.lowrank import Budget, SearchSettings, compress, fine_tune, prune
 from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.storage import check_place, write_compressed
 from gossamer.runner.compressing_mistakes import (
@@ -46,15 +47,21 @@ def compress_own(
     weights: Path | None = None,
     iterations: int | None = None,
     example: str | None = None,
+    fine_tune_steps: int | None = None,
     **options: Any,
 ) -> nn.Module:
     """Build a user's module, give it weights, compress it on the user's batches, and save it in `out`.
 
     `build` and `data` are `file.py:function`, as is `example`, for the inputs that are counted and timed in place of
     the first batch; a function `loss(output, target)` in the file of `data` guides the search where there is one, the
-    module's own answers otherwise. The files are executed: they are the user's own. `limits` are the arguments of
-    `Budget`; those that are None, here and among `options`, are left to their defaults.
+    module's own answers otherwise, and so with `fine_tune_steps` of training after it. The files are executed: they
+    are the user's own. `limits` are the arguments of `Budget`; those that are None, here and among `options`, are left
+    to their defaults.
     """
+    if fine_tune_steps is not None:
+        check_int("fine_tune", fine_tune_steps, at_least=1)
+        if options.get("fold"):
+            raise ValueError(f"fine_tune must be left out where fold takes the batch norms away, got {fine_tune_steps}")
     budget = Budget(**{name: value for name, value in limits.items() if value is not None})
     if data is None:
         raise ValueError(f"data must be given as file.py:function for a network of your own, {build}, got none")
@@ -77,6 +84,9 @@ def compress_own(
         small = (prune if cuts else compress)(
             model, data=batches, budget=budget, loss=loss, search=search, example=inputs, **said
         )
+        if fine_tune_steps is not None:
+            guide = {"whole": model} if loss is None else {"loss": loss}
+            small = fine_tune(small, data=batches, steps=fine_tune_steps, **guide)
     write_compressed(small, out)  # with whatever `build` has split itself: it is what builds the network again
     return small
 

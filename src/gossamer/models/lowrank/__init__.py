@@ -4,6 +4,7 @@ from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
 from gossamer.models.lowrank.compression import compress
+from gossamer.models.lowrank.fine_tuning import fine_tune
 from gossamer.models.lowrank.language_model import CompressedLanguageModel
 from gossamer.models.lowrank.pruning import prune
 from gossamer.models.lowrank.recalibration import recalibrate_
@@ -26,6 +27,7 @@ __all__ = [
     "LayerChange",
     "SearchSettings",
     "compress",
+    "fine_tune",
     "load_compressed",
     "prune",
     "recalibrate_",

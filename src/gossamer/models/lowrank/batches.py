@@ -18,8 +18,7 @@ class BatchSource:
     """
 
     def __init__(self, data: Iterable[Any], *, needs_targets: bool) -> None:
-        if not isinstance(data, Iterable) or isinstance(data, str | Tensor | nn.Module):
-            raise ValueError(f"data must be an iterable of (inputs, target) batches, got {type(data).__name__}")
+        check_data(data)
         self._data = data
         self._needs_targets = needs_targets
         self._iterator: Iterator[Any] = iter(data)
@@ -31,7 +30,7 @@ class BatchSource:
         """Return batch `number`, from the beginning again after the last."""
         while number >= len(self._kept) and not self._has_ended:
             try:
-                self._kept.append(self._divided(next(self._iterator)))
+                self._kept.append(divided(next(self._iterator), needs_targets=self._needs_targets))
             except StopIteration:
                 self._has_ended = True
         if not self._kept:
@@ -56,17 +55,23 @@ class BatchSource:
             found.append(batch)
         return found
 
-    def _divided(self, batch: Any) -> Batch:
-        if isinstance(batch, tuple | list) and len(batch) == 2:
-            inputs, target = batch
-        elif self._needs_targets:
-            shown = (
-                f"{type(batch).__name__} of {len(batch)}" if isinstance(batch, tuple | list) else type(batch).__name__
-            )
-            raise ValueError(f"data must be pairs (inputs, target) for a loss to be computed, got a {shown}")
-        else:
-            inputs, target = batch, None
-        return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), target
+
+def check_data(data: object) -> None:
+    """Refuse what cannot be read batch by batch."""
+    if not isinstance(data, Iterable) or isinstance(data, str | Tensor | nn.Module):
+        raise ValueError(f"data must be an iterable of (inputs, target) batches, got {type(data).__name__}")
+
+
+def divided(batch: Any, *, needs_targets: bool) -> Batch:
+    """Return a user's batch as the model's arguments and the target, which is None where a batch is inputs alone."""
+    if isinstance(batch, tuple | list) and len(batch) == 2:
+        inputs, target = batch
+    elif needs_targets:
+        shown = f"{type(batch).__name__} of {len(batch)}" if isinstance(batch, tuple | list) else type(batch).__name__
+        raise ValueError(f"data must be pairs (inputs, target) for a loss to be computed, got a {shown}")
+    else:
+        inputs, target = batch, None
+    return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), target
 
 
 def counted_batch(source: BatchSource, example: Any) -> Batch:

@@ -28,14 +28,14 @@ from gossamer.models.lowrank.classifier_networks import (
 )
 from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
+from gossamer.models.lowrank.fine_tuning import ANSWERS_RATE, LOSS_RATE
 from gossamer.models.lowrank.images import AUGMENTATIONS, Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
-# By guide: the distance to answers is a share of their variance, so that its gradients are small beside a loss's.
-FINE_TUNE_RATES = {"answers": 0.1, "loss": 0.01}
+FINE_TUNE_RATES = {"answers": ANSWERS_RATE, "loss": LOSS_RATE}  # by guide
 GUIDES = tuple(FINE_TUNE_RATES)
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 

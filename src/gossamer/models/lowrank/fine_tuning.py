@@ -1,0 +1,182 @@
+"""Training on after a network has been compressed, by what the whole one answers or by a loss, through the one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from gossamer.core.checks import check_int, check_real
+from gossamer.models.lowrank.admission import check_pass, copy_of
+from gossamer.models.lowrank.answers import Guide, distance_to_answers
+from gossamer.models.lowrank.batches import Batch, check_data, divided, num_rows
+from gossamer.models.lowrank.counting import evaluating
+from gossamer.models.lowrank.report import CompressionReport
+
+if TYPE_CHECKING:
+    from gossamer.data.batching import Batches
+    from gossamer.training.history import History
+
+# The distance to answers is a share of their variance, so that its gradients are small beside those of a loss.
+ANSWERS_RATE, LOSS_RATE = 0.1, 0.01
+
+
+def fine_tune(
+    small: nn.Module,
+    *,
+    data: Iterable[Any],
+    whole: nn.Module | None = None,
+    loss: Guide | None = None,
+    steps: int = 1000,
+    learning_rate: float | None = None,
+    random_state: int | None = 0,
+) -> nn.Module:
+    """Return a copy of `small`, which `compress` or `prune` returned, trained on `steps` batches of `data`.
+
+    With `whole`, the network that was compressed, the copy learns to answer as that does: targets are not needed, and
+    what the whole network has learned from data that are not here is kept. With `loss(output, target)` it learns from
+    targets. `data` are training data with their augmentation, read again when they end. All parameters are trained by
+    SGD with momentum, the rate falling from `learning_rate` (0.1 by answers and 0.01 by a loss, if None) to zero.
+
+    >>> model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
+    >>> data = [torch.randn(64, 32) for _ in range(3)]
+    >>> from gossamer.models.lowrank import Budget, compress
+    >>> small = compress(model, data=data, budget=Budget(macs=0.5), allocator="pos_cvx")
+    >>> tuned = fine_tune(small, data=data, whole=model, steps=20)
+    >>> tuned.compression_report.share("macs") <= 0.5
+    True
+    """
+    _check_networks(small, whole, loss)
+    check_data(data)
+    check_int("steps", steps, at_least=1)
+    rate = (LOSS_RATE if whole is None else ANSWERS_RATE) if learning_rate is None else learning_rate
+    check_real("learning_rate", rate, above=0)
+    reader = _read(data, needs_targets=loss is not None)
+    first = next(reader)
+    network = copy_of(small)
+    check_pass(copy_of(network), first)
+    modes = {module: module.training for module in network.modules()}
+
+    def batches() -> Iterator[Batch]:
+        yield first
+        yield from reader
+
+    found = batches() if whole is None else _answered(batches(), whole)
+    criterion = distance_to_answers if loss is None else loss
+    _train(network, found, num_rows(first), criterion, steps, rate, random_state)
+    for module, mode in modes.items():
+        module.training = mode
+    return network
+
+
+def learn(
+    network: nn.Module,
+    batches: Batches[Batch],
+    criterion: Callable[[Any, Any], Tensor],
+    *,
+    epochs: int,
+    learning_rate: float,
+    random_state: int | None,
+    description: str,
+) -> History:
+    """Train all parameters by SGD with momentum, the rate falling along a cosine to zero.
+
+    After a split the two factors of a layer are parameters like any other. `criterion` is what is minimised, of the
+    network's output and a batch's target.
+    """
+    from gossamer.training.devices import make_fabric, process_count
+    from gossamer.training.loop import fit
+    from gossamer.training.step import GradientStep
+
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.SGD(learned, lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
+    total = epochs * batches.count(process_count())
+    scheduler = LambdaLR(optimiser, lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / total))))
+
+    def loss(module: nn.Module, batch: Batch, _: torch.Generator) -> Tensor:
+        inputs, target = batch
+        value = criterion(module(*inputs), target)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            shown = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise ValueError(f"loss must return one number as a tensor, got {shown}; take the mean over the batch")
+        return value.reshape(())
+
+    step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
+    fabric = make_fabric(device="cuda" if learned[0].is_cuda else "cpu")
+    return fit(step, batches, epochs=epochs, description=description, fabric=fabric)
+
+
+def _train(
+    network: nn.Module,
+    found: Iterator[Batch],
+    rows: int,
+    criterion: Callable[[Any, Any], Tensor],
+    steps: int,
+    rate: float,
+    random_state: int | None,
+) -> None:
+    """Make `steps` updates; the loop counts rows as if all batches had those of the first."""
+    from gossamer.data.batching import Batches
+
+    batches = Batches(lambda _: next(found), steps * rows, rows, shuffle=False, random_state=random_state)
+    learn(
+        network,
+        batches,
+        criterion,
+        epochs=1,
+        learning_rate=rate,
+        random_state=random_state,
+        description="fine-tuning",
+    )
+
+
+def _read(data: Iterable[Any], *, needs_targets: bool) -> Iterator[Batch]:
+    """Yield batches for as long as they are asked for; nothing is kept, so that each reading is augmented anew."""
+    is_one_shot, count = iter(data) is data, 0
+    while True:
+        before = count
+        for batch in data:
+            count += 1
+            yield divided(batch, needs_targets=needs_targets)
+        if count == 0:
+            raise ValueError("data must have at least one batch, got none")
+        if is_one_shot or count == before:
+            raise ValueError(
+                f"data must have as many batches as there are steps, got {count} before it ended; pass a list or a "
+                "DataLoader, which can be read again, or ask for fewer steps"
+            )
+
+
+def _answered(batches: Iterator[Batch], whole: nn.Module) -> Iterator[Batch]:
+    for inputs, _ in batches:
+        with torch.no_grad(), evaluating(whole):
+            answers = whole(*inputs)
+        yield inputs, answers
+
+
+def _check_networks(small: object, whole: object, loss: object) -> None:
+    if not isinstance(small, nn.Module):
+        raise ValueError(f"small must be an nn.Module that compress returned, got {type(small).__name__}")
+    if whole is not None and not isinstance(whole, nn.Module):
+        raise ValueError(f"whole must be an nn.Module, the one that was compressed, got {type(whole).__name__}")
+    if loss is not None and not callable(loss):
+        raise ValueError(f"loss must be a function of (output, target), got {loss!r}")
+    if (whole is None) == (loss is None):
+        given = "neither" if whole is None else "both"
+        raise ValueError(f"whole, for its answers, or loss must be given, one of the two, got {given}")
+    if whole is small:
+        raise ValueError("whole must be the network that was compressed, got small itself, whose answers it has")
+    report = getattr(small, "compression_report", None)
+    if isinstance(report, CompressionReport) and report.folded:
+        raise ValueError(
+            f"small must have its batch norms to be trained, got one with {len(report.folded)} of them folded; "
+            "fine-tune what compress returns without fold"
+        )
+    if not any(parameter.requires_grad for parameter in small.parameters()):
+        raise ValueError("small must have parameters that require a gradient, got none that does")
+    if torch.is_inference_mode_enabled():
+        raise ValueError("fine-tuning needs gradients, got torch.inference_mode(); call it outside of that")

@@ -1,0 +1,185 @@
+"""Training on after compression: by answers, by a loss, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from gossamer.models.lowrank import Budget, compress, fine_tune, prune
+
+
+def _data(count=6, rows=32, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(rows, 3, 8, 8, generator=generator) for _ in range(count)]
+
+
+def _network():
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        nn.Conv2d(3, 12, 3, padding=1),
+        nn.BatchNorm2d(12),
+        nn.ReLU(),
+        nn.Conv2d(12, 12, 3, padding=1),
+        nn.BatchNorm2d(12),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(48, 4),
+    )
+    with torch.no_grad():
+        network.train()
+        for batch in _data():
+            network(batch)
+    return network.eval()
+
+
+def _small(network, **options):
+    return compress(network, data=_data(), budget=Budget(params=0.4), allocator="pos_cvx", **options)
+
+
+@torch.no_grad()
+def _distance(network, whole):
+    batch = torch.cat(_data(seed=9))
+    return float((network(batch) - whole(batch)).square().mean())
+
+
+def test_answers_come_nearer_and_nothing_else_changes():
+    whole = _network()
+    small = _small(whole, fitted=False, keep=["8"])
+    before = copy.deepcopy((whole.state_dict(), small.state_dict()))
+    tuned = fine_tune(small, data=_data(40), whole=whole, steps=120)
+    assert _distance(tuned, whole) < 0.5 * _distance(small, whole)
+    for kept, now in zip(before, (whole.state_dict(), small.state_dict()), strict=True):
+        assert all(torch.equal(kept[name], now[name]) for name in kept)
+    assert not any(module.training for network in (whole, small, tuned) for module in network.modules())
+    assert tuned.compression_report == small.compression_report
+    assert sum(p.numel() for p in tuned.parameters()) == sum(p.numel() for p in small.parameters())
+
+
+def test_equal_seeds_give_equal_networks_and_modes_stay():
+    whole = _network()
+    small = _small(whole).train()
+    first, second = (fine_tune(small, data=_data(), whole=whole, steps=5) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    assert all(module.training for module in first.modules())
+
+
+def test_a_loss_teaches_what_the_whole_network_never_knew():
+    whole = _network()
+    data = [(batch, (batch[:, 0].mean(dim=(1, 2)) > 0).long()) for batch in _data(12)]
+    tuned = fine_tune(_small(whole), data=data, loss=functional.cross_entropy, steps=150, learning_rate=0.05)
+    inputs, classes = data[0]
+    with torch.no_grad():
+        assert (tuned(inputs).argmax(dim=1) == classes).float().mean() > 0.9
+
+
+def test_pruned_networks_and_doubles_are_tuned():
+    whole = _network().double()
+    data = [batch.double() for batch in _data()]
+    small = prune(whole, data=data, budget=Budget(params=0.6), allocator="pos_cvx")
+    tuned = fine_tune(small, data=data, whole=whole, steps=40)
+    with torch.no_grad():
+        expected = whole(data[0])
+        near, far = ((network(data[0]) - expected).square().mean() for network in (tuned, small))
+    assert near.dtype == torch.float64
+    assert near < far
+
+
+def test_networks_with_several_outputs_and_tied_tables_are_tuned():
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.layers = nn.Embedding(40, 16), nn.LSTM(16, 16, batch_first=True)
+            self.scores = nn.Linear(16, 40)
+            self.scores.weight = self.table.weight
+
+        def forward(self, words):
+            states, memory = self.layers(self.table(words))
+            return {"scores": self.scores(states), "memory": memory}
+
+    torch.manual_seed(0)
+    whole, data = Words(), [torch.randint(40, (8, 6)) for _ in range(4)]
+    small = compress(whole, data=data, budget=Budget(params=0.5), allocator="pos_cvx")
+    tuned = fine_tune(small, data=data, whole=whole, steps=60)
+
+    @torch.no_grad()
+    def distance(network):
+        return float((network(data[0])["scores"] - whole(data[0])["scores"]).square().mean())
+
+    assert distance(tuned) < distance(small)
+    assert sum(p.numel() for p in tuned.parameters()) == sum(p.numel() for p in small.parameters())
+
+
+def test_frozen_parameters_stay():
+    whole = _network()
+    small = _small(whole)
+    small[-1].requires_grad_(False)
+    tuned = fine_tune(small, data=_data(), whole=whole, steps=3)
+    for frozen, same in zip(small[-1].parameters(), tuned[-1].parameters(), strict=True):
+        assert torch.equal(frozen, same)
+
+
+def test_data_are_read_again_and_augmented_anew():
+    class Augmented:
+        readings = 0
+
+        def __iter__(self):
+            self.readings += 1
+            return iter(_data(4, seed=self.readings))
+
+    whole, data = _network(), Augmented()
+    small = _small(whole)
+    fine_tune(small, data=data, whole=whole, steps=10)
+    assert data.readings == 4  # one asks what kind of data they are
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"whole": None}, "whole, for its answers, or loss must be given, one of the two, got neither"),
+        ({"loss": functional.mse_loss}, "whole, for its answers, or loss must be given, one of the two, got both"),
+        ({"whole": "net"}, "whole must be an nn.Module, the one that was compressed, got str"),
+        ({"whole": None, "loss": 3}, "loss must be a function of"),
+        ({"data": []}, "data must have at least one batch, got none"),
+        ({"data": torch.zeros(3)}, "data must be an iterable of"),
+        ({"data": iter(_data(2)), "steps": 3}, "data must have as many batches as there are steps, got 2 before"),
+        ({"data": [torch.zeros(4, 5)]}, "data must be batches that the model can work on"),
+        ({"steps": 0}, "steps must be an integer >= 1, got 0"),
+        ({"learning_rate": -1.0}, "learning_rate must be"),
+        ({"whole": None, "loss": functional.cross_entropy}, "data must be pairs .* for a loss to be computed"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(changed, message):
+    whole = _network()
+    settings = {"data": _data(2), "whole": whole, "steps": 2, **changed}
+    with pytest.raises(ValueError, match=message):
+        fine_tune(_small(whole), **settings)
+
+
+def test_networks_that_cannot_be_trained_are_refused():
+    whole = _network()
+    small = _small(whole)
+    with pytest.raises(ValueError, match=r"small must be an nn\.Module that compress returned, got int"):
+        fine_tune(3, data=_data(), whole=whole)
+    with pytest.raises(ValueError, match="whole must be the network that was compressed, got small itself"):
+        fine_tune(small, data=_data(), whole=small)
+    with pytest.raises(ValueError, match="small must have its batch norms to be trained, got one with 2 of them"):
+        fine_tune(_small(whole, fold=True), data=_data(), whole=whole)
+    with pytest.raises(ValueError, match="small must have parameters that require a gradient"):
+        fine_tune(small.requires_grad_(False), data=_data(), whole=whole)
+
+
+def test_losses_that_cannot_be_minimised_are_refused_and_nothing_is_half_trained():
+    whole = _network()
+    small = _small(whole)
+    before = copy.deepcopy(small.state_dict())
+    data = [(batch, torch.zeros(len(batch), 4)) for batch in _data()]
+    with pytest.raises(ValueError, match=r"loss must return one number as a tensor, got \(32, 4\)"):
+        fine_tune(small, data=data, loss=lambda output, target: output - target)
+    with pytest.raises(FloatingPointError, match="loss is nan at step 1"):
+        fine_tune(small, data=data, loss=lambda output, target: (output * float("nan")).mean())
+    assert all(torch.equal(before[name], value) for name, value in small.state_dict().items())
