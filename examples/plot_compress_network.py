@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer import Budget, compress
-from gossamer.models.lowrank import SearchSettings, fine_tune
+from gossamer.models.lowrank import SearchSettings, class_distance, fine_tune
 from gossamer.report.budget_figure import draw_layer_shares
 from gossamer.report.svg import write_svg
 
@@ -65,7 +65,7 @@ if __name__ == "__main__":
         )
         report = small.compression_report
         print(f"{allocator}: accuracy {accuracy(small, *test):.3f} at {report.share('macs'):.3f} of the multiply-adds")
-    tuned = fine_tune(small, data=training, whole=network, steps=100)
+    tuned = fine_tune(small, data=training, whole=network, loss=class_distance, steps=100)
     print(f"the last, trained on: accuracy {accuracy(tuned, *test):.3f}")
     print(report)
     target = Path("layers.svg")

@@ -1,5 +1,6 @@
 """Low-rank compression of trained networks under a stated budget (COBLA)."""
 
+from gossamer.models.lowrank.answers import class_distance
 from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
@@ -26,6 +27,7 @@ __all__ = [
     "CompressionReport",
     "LayerChange",
     "SearchSettings",
+    "class_distance",
     "compress",
     "fine_tune",
     "load_compressed",

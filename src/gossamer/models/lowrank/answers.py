@@ -12,11 +12,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from gossamer.models.lowrank.batches import Batch, BatchSource
 from gossamer.models.lowrank.counting import evaluating
 
 TINY = 1e-12
+TEMPERATURE = 4.0
 Guide = Callable[[Any, Any], Tensor]
 
 
@@ -69,6 +71,20 @@ def distance_to_answers(output: Any, answers: Any) -> Tensor:
             "pass a loss of (output, target)"
         )
     return torch.stack([_share(*pair) for pair in pairs]).sum()
+
+
+def class_distance(output: Tensor, answers: Tensor) -> Tensor:
+    """Return how far classes' probabilities are from those of the answers: Kullback-Leibler, softened (Hinton 2015).
+
+    Both are scores with classes along axis 1, as for `cross_entropy`. A network too small to repeat every score can
+    still agree on the classes, which `distance_to_answers` does not see.
+
+    >>> class_distance(torch.tensor([[0.0, 8.0]]), torch.tensor([[3.0, 11.0]]))
+    tensor(0.)
+    """
+    own, theirs = (functional.log_softmax(scores / TEMPERATURE, dim=1) for scores in (output, answers))
+    each = functional.kl_div(own, theirs, reduction="none", log_target=True).sum(dim=1)
+    return TEMPERATURE**2 * each.mean()
 
 
 def real_tensors(output: Any) -> Iterator[Tensor]:

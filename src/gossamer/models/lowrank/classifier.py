@@ -18,7 +18,7 @@ from gossamer.core.randomness import derive_seed
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.lowrank.answers import Guide, distance_to_answers
+from gossamer.models.lowrank.answers import Guide, class_distance
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -28,15 +28,14 @@ from gossamer.models.lowrank.classifier_networks import (
 )
 from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
-from gossamer.models.lowrank.fine_tuning import ANSWERS_RATE, LOSS_RATE
+from gossamer.models.lowrank.fine_tuning import fine_tune_rate
 from gossamer.models.lowrank.images import AUGMENTATIONS, Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
-FINE_TUNE_RATES = {"answers": ANSWERS_RATE, "loss": LOSS_RATE}  # by guide
-GUIDES = tuple(FINE_TUNE_RATES)
+GUIDES = ("answers", "loss")
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
 
@@ -53,7 +52,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
     are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. Search
     and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the classes that
-    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter.
+    they should have; a `fine_tune_rate` of None is 0.03 with the former and 0.01 with the latter.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -185,7 +184,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)
         whole = self.network_ if self.guide == "answers" else None
-        rate = FINE_TUNE_RATES[self.guide] if self.fine_tune_rate is None else self.fine_tune_rate
+        rate = self.fine_tune_rate or fine_tune_rate(functional.cross_entropy if whole is None else class_distance)
         self._train(network, inputs, targets, self.fine_tune_epochs, rate, "fine-tuning", whole)
 
     def _options(self) -> dict[str, Any]:
@@ -232,7 +231,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             batch_size=min(self.batch_size, len(inputs)),
             random_state=seed,
             description=description,
-            criterion=functional.cross_entropy if whole is None else distance_to_answers,
+            criterion=functional.cross_entropy if whole is None else class_distance,
         )
 
     def _batch(self, inputs: np.ndarray, targets: np.ndarray, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

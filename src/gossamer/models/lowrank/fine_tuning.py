@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.models.lowrank.admission import check_pass, copy_of
-from gossamer.models.lowrank.answers import Guide, distance_to_answers
+from gossamer.models.lowrank.answers import Guide, class_distance, distance_to_answers
 from gossamer.models.lowrank.batches import Batch, check_data, divided, num_rows
 from gossamer.models.lowrank.counting import evaluating
 from gossamer.models.lowrank.report import CompressionReport
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from gossamer.data.batching import Batches
     from gossamer.training.history import History
 
-# The distance to answers is a share of their variance, so that its gradients are small beside those of a loss.
-ANSWERS_RATE, LOSS_RATE = 0.1, 0.01
+# A share of the answers' variance has small gradients, those of a loss by targets, which others are taken for, large.
+RATES: dict[Guide, float] = {distance_to_answers: 0.1, class_distance: 0.03}
+OTHER_RATE = 0.01
 
 
 def fine_tune(
@@ -37,10 +38,12 @@ def fine_tune(
 ) -> nn.Module:
     """Return a copy of `small`, which `compress` or `prune` returned, trained on `steps` batches of `data`.
 
-    With `whole`, the network that was compressed, the copy learns to answer as that does: targets are not needed, and
-    what the whole network has learned from data that are not here is kept. With `loss(output, target)` it learns from
-    targets. `data` are training data with their augmentation, read again when they end. All parameters are trained by
-    SGD with momentum, the rate falling from `learning_rate` (0.1 by answers and 0.01 by a loss, if None) to zero.
+    With `whole`, the network that was compressed, its answers stand in the place of targets, which are not needed then:
+    what it has learned from data that are not here is kept. `loss(output, target)` is minimised, by default the
+    distance to the answers; for scores of classes `class_distance` is better. Without `whole` a loss must be given.
+    `data` are training data with their augmentation, read again when they end. All parameters are trained by SGD with
+    momentum, the rate falling from `learning_rate` to zero (from 0.1 by distance, 0.03 by `class_distance` and 0.01 by
+    other losses if it is None).
 
     >>> model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
     >>> data = [torch.randn(64, 32) for _ in range(3)]
@@ -53,9 +56,9 @@ def fine_tune(
     _check_networks(small, whole, loss)
     check_data(data)
     check_int("steps", steps, at_least=1)
-    rate = (LOSS_RATE if whole is None else ANSWERS_RATE) if learning_rate is None else learning_rate
-    check_real("learning_rate", rate, above=0)
-    reader = _read(data, needs_targets=loss is not None)
+    criterion = distance_to_answers if loss is None else loss
+    rate = fine_tune_rate(criterion) if learning_rate is None else check_real("learning_rate", learning_rate, above=0)
+    reader = _read(data, needs_targets=whole is None)
     first = next(reader)
     network = copy_of(small)
     check_pass(copy_of(network), first)
@@ -66,11 +69,15 @@ def fine_tune(
         yield from reader
 
     found = batches() if whole is None else _answered(batches(), whole)
-    criterion = distance_to_answers if loss is None else loss
     _train(network, found, num_rows(first), criterion, steps, rate, random_state)
     for module, mode in modes.items():
         module.training = mode
     return network
+
+
+def fine_tune_rate(criterion: Guide) -> float:
+    """Return the learning rate to begin with."""
+    return RATES.get(criterion, OTHER_RATE)
 
 
 def learn(
@@ -165,9 +172,8 @@ def _check_networks(small: object, whole: object, loss: object) -> None:
         raise ValueError(f"whole must be an nn.Module, the one that was compressed, got {type(whole).__name__}")
     if loss is not None and not callable(loss):
         raise ValueError(f"loss must be a function of (output, target), got {loss!r}")
-    if (whole is None) == (loss is None):
-        given = "neither" if whole is None else "both"
-        raise ValueError(f"whole, for its answers, or loss must be given, one of the two, got {given}")
+    if whole is None and loss is None:
+        raise ValueError("whole, for its answers, or a loss must be given, got neither")
     if whole is small:
         raise ValueError("whole must be the network that was compressed, got small itself, whose answers it has")
     report = getattr(small, "compression_report", None)
