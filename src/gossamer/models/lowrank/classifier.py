@@ -18,7 +18,7 @@ from gossamer.core.randomness import derive_seed
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.lowrank.answers import Guide, class_distance
+from gossamer.models.lowrank.answers import Guide, distance_to_answers
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -52,7 +52,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
     are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. Search
     and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the classes that
-    they should have; a `fine_tune_rate` of None is 0.03 with the former and 0.01 with the latter.
+    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -184,7 +184,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)
         whole = self.network_ if self.guide == "answers" else None
-        rate = self.fine_tune_rate or fine_tune_rate(functional.cross_entropy if whole is None else class_distance)
+        rate = self.fine_tune_rate or fine_tune_rate(functional.cross_entropy if whole is None else distance_to_answers)
         self._train(network, inputs, targets, self.fine_tune_epochs, rate, "fine-tuning", whole)
 
     def _options(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             batch_size=min(self.batch_size, len(inputs)),
             random_state=seed,
             description=description,
-            criterion=functional.cross_entropy if whole is None else class_distance,
+            criterion=functional.cross_entropy if whole is None else distance_to_answers,
         )
 
     def _batch(self, inputs: np.ndarray, targets: np.ndarray, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

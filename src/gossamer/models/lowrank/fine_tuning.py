@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.models.lowrank.admission import check_pass, copy_of
-from gossamer.models.lowrank.answers import Guide, class_distance, distance_to_answers
+from gossamer.models.lowrank.answers import Guide, distance_to_answers
 from gossamer.models.lowrank.batches import Batch, check_data, divided, num_rows
 from gossamer.models.lowrank.counting import evaluating
 from gossamer.models.lowrank.report import CompressionReport
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from gossamer.data.batching import Batches
     from gossamer.training.history import History
 
-# A share of the answers' variance has small gradients, those of a loss by targets, which others are taken for, large.
-RATES: dict[Guide, float] = {distance_to_answers: 0.1, class_distance: 0.03}
-OTHER_RATE = 0.01
+# The distance to answers is a share of their variance, so that its gradients are small beside those of other losses.
+DISTANCE_RATE, OTHER_RATE = 0.1, 0.01
 
 
 def fine_tune(
@@ -40,10 +39,10 @@ def fine_tune(
 
     With `whole`, the network that was compressed, its answers stand in the place of targets, which are not needed then:
     what it has learned from data that are not here is kept. `loss(output, target)` is minimised, by default the
-    distance to the answers; for scores of classes `class_distance` is better. Without `whole` a loss must be given.
-    `data` are training data with their augmentation, read again when they end. All parameters are trained by SGD with
-    momentum, the rate falling from `learning_rate` to zero (from 0.1 by distance, 0.03 by `class_distance` and 0.01 by
-    other losses if it is None).
+    distance to the answers; `class_distance` is for scores of classes that the copy is too small to repeat. Without
+    `whole` a loss must be given. `data` are training data with their augmentation, read again when they end. All
+    parameters are trained by SGD with momentum, the rate falling from `learning_rate` to zero (from 0.1 by distance and
+    0.01 by other losses if it is None).
 
     >>> model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
     >>> data = [torch.randn(64, 32) for _ in range(3)]
@@ -77,7 +76,7 @@ def fine_tune(
 
 def fine_tune_rate(criterion: Guide) -> float:
     """Return the learning rate to begin with."""
-    return RATES.get(criterion, OTHER_RATE)
+    return DISTANCE_RATE if criterion is distance_to_answers else OTHER_RATE
 
 
 def learn(
