@@ -80,9 +80,7 @@ def _cell(found: dict[str, list[float]], allocator: str) -> str:
     text = f"{mean:.4f}"
     if mean == max(statistics.fmean(other) for other in found.values()):
         text = f"**{text}**"
-    # Rules that look at weights alone give the same with every seed.
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{text} ± {spread:.4f} ({len(values)})" if spread else text
+    return f"{text} ± {statistics.stdev(values):.4f} ({len(values)})" if len(values) > 1 else text
 
 
 if __name__ == "__main__":
