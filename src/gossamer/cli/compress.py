@@ -52,7 +52,7 @@ def run(
     from gossamer.cli.printing import print_line
     from gossamer.report.budget_figure import draw_layer_shares
     from gossamer.report.svg import write_svg
-    from gossamer.runner.compressing import compress_own, is_own
+    from gossamer.runner.compressing import compress_own, is_own, refuse_own_options
     from gossamer.runner.compressing_artifacts import compress_artifact
 
     report: Any
@@ -65,19 +65,13 @@ def run(
         "iterations": iterations,
         "fold": fold or None,
     }
+    own: dict[str, Any] = {"weights": weights, "example": example, "fine_tune_steps": fine_tune}
     if is_own(model):
-        limits_of = {**limits, "of": of}
-        own: dict[str, Any] = {"weights": weights, "example": example, "fine_tune_steps": fine_tune}
-        small = compress_own(model, data, out, limits=limits_of, **own, **options)
+        small = compress_own(model, data, out, limits={**limits, "of": of}, **own, **options)
         report, drawing = small.compression_report, out / "layers.svg"
         after = f"with {drawing.name}, a drawing of where the budget went"
     else:
-        if weights is not None:
-            raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
-        if example is not None:
-            raise ValueError(f"example must be left out for a saved model, which has data of its own, got {example}")
-        if fine_tune is not None:
-            raise ValueError(f"fine_tune must be left out for a saved model, whose fit trains it, got {fine_tune}")
+        refuse_own_options(**own)
         settings = {**limits, "budget_of": of, **options}
         report, drawing = compress_artifact(model, out, settings=settings, data=data), Path(f"{out}-layers.svg")
         after = f"judge it with: gossamer evaluate {out}; {drawing} draws where the budget went"

@@ -91,6 +91,16 @@ def compress_own(
     return small
 
 
+def refuse_own_options(weights: object, example: object, fine_tune_steps: object) -> None:
+    """Refuse, for a saved model, what only a network of the user's own is given."""
+    if weights is not None:
+        raise ValueError(f"weights must be left out for a saved model, which has its own, got {weights}")
+    if example is not None:
+        raise ValueError(f"example must be left out for a saved model, which has data of its own, got {example}")
+    if fine_tune_steps is not None:
+        raise ValueError(f"fine_tune must be left out for a saved model, whose fit trains it, got {fine_tune_steps}")
+
+
 def find_function(place: str) -> Callable[[], Any]:
     """Return the function that `file.py:name` names."""
     return _function_of(*_open(place), place)
