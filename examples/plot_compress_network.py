@@ -1,7 +1,7 @@
 """A trained network at a third of its size: where the budget goes, and what each allocator makes of it.
 
 A small convolutional network learns to tell planted textures apart; three allocators compress it to the same budget,
-and training on by the whole network's answers brings back what is missing.
+and training on by the whole network's answers brings back most of what is missing.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def test_data_are_read_again_and_augmented_anew():
     whole, data = _network(), Augmented()
     small = _small(whole)
     fine_tune(small, data=data, whole=whole, steps=10)
-    assert data.readings == 4  # one asks what kind of data they are
+    assert data.readings == 3
 
 
 @pytest.mark.parametrize(

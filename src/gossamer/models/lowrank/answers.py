@@ -73,6 +73,18 @@ def distance_to_answers(output: Any, answers: Any) -> Tensor:
     return torch.stack([_share(*pair) for pair in pairs]).sum()
 
 
+def one_number(value: Any) -> Tensor:
+    """Return a loss as a scalar, or refuse one that is not a single number.
+
+    >>> one_number(torch.ones(1, 1))
+    tensor(1.)
+    """
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        shown = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"loss must return one number as a tensor, got {shown}; take the mean over the batch")
+    return value.reshape(())
+
+
 def class_distance(output: Tensor, answers: Tensor) -> Tensor:
     """Return how far classes' probabilities are from those of the answers: Kullback-Leibler, softened (Hinton 2015).
 

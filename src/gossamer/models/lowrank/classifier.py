@@ -184,8 +184,7 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)
         whole = self.network_ if self.guide == "answers" else None
-        rate = self.fine_tune_rate or fine_tune_rate(functional.cross_entropy if whole is None else distance_to_answers)
-        self._train(network, inputs, targets, self.fine_tune_epochs, rate, "fine-tuning", whole)
+        self._train(network, inputs, targets, self.fine_tune_epochs, self.fine_tune_rate, "fine-tuning", whole)
 
     def _options(self) -> dict[str, Any]:
         split = {} if self.scheme == PRUNE else {**super()._options(), "scheme": self.scheme}
@@ -207,12 +206,13 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         inputs: np.ndarray,
         targets: np.ndarray,
         epochs: int,
-        rate: float,
+        rate: float | None,
         description: str,
         whole: nn.Module | None = None,
     ) -> None:
         """Train a network by the classes of its inputs, or by the answers of the `whole` one."""
         rng = np.random.default_rng(derive_seed(self.seed_, description))
+        criterion = functional.cross_entropy if whole is None else distance_to_answers
 
         def collate(rows: np.ndarray) -> tuple[Tensor, Tensor]:
             batch, classes = self._batch(inputs[rows], targets[rows], rng)
@@ -227,11 +227,11 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             collate,
             len(inputs),
             epochs=epochs,
-            learning_rate=rate,
+            learning_rate=fine_tune_rate(criterion) if rate is None else rate,
             batch_size=min(self.batch_size, len(inputs)),
             random_state=seed,
             description=description,
-            criterion=functional.cross_entropy if whole is None else distance_to_answers,
+            criterion=criterion,
         )
 
     def _batch(self, inputs: np.ndarray, targets: np.ndarray, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

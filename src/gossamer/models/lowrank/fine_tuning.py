@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.models.lowrank.admission import check_pass, copy_of
-from gossamer.models.lowrank.answers import Guide, distance_to_answers
+from gossamer.models.lowrank.answers import Guide, distance_to_answers, one_number
 from gossamer.models.lowrank.batches import Batch, check_data, divided, num_rows
 from gossamer.models.lowrank.counting import evaluating
 from gossamer.models.lowrank.report import CompressionReport
@@ -105,11 +105,7 @@ def learn(
 
     def loss(module: nn.Module, batch: Batch, _: torch.Generator) -> Tensor:
         inputs, target = batch
-        value = criterion(module(*inputs), target)
-        if not isinstance(value, Tensor) or value.numel() != 1:
-            shown = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-            raise ValueError(f"loss must return one number as a tensor, got {shown}; take the mean over the batch")
-        return value.reshape(())
+        return one_number(criterion(module(*inputs), target))
 
     step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
     fabric = make_fabric(device="cuda" if learned[0].is_cuda else "cpu")
@@ -142,10 +138,11 @@ def _train(
 
 def _read(data: Iterable[Any], *, needs_targets: bool) -> Iterator[Batch]:
     """Yield batches for as long as they are asked for; nothing is kept, so that each reading is augmented anew."""
-    is_one_shot, count = iter(data) is data, 0
+    iterator, count = iter(data), 0
+    is_one_shot = iterator is data
     while True:
         before = count
-        for batch in data:
+        for batch in iterator:
             count += 1
             yield divided(batch, needs_targets=needs_targets)
         if count == 0:
@@ -155,6 +152,7 @@ def _read(data: Iterable[Any], *, needs_targets: bool) -> Iterator[Batch]:
                 f"data must have as many batches as there are steps, got {count} before it ended; pass a list or a "
                 "DataLoader, which can be read again, or ask for fewer steps"
             )
+        iterator = iter(data)
 
 
 def _answered(batches: Iterator[Batch], whole: nn.Module) -> Iterator[Batch]:

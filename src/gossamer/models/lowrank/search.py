@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gossamer.core.checks import check_int, check_real
 from gossamer.core.progress import progress_bar
-from gossamer.models.lowrank.answers import AnsweredBatches, Guide
+from gossamer.models.lowrank.answers import AnsweredBatches, Guide, one_number
 from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
 from gossamer.models.lowrank.polishing import polish_masks
@@ -170,11 +170,7 @@ class MaskedNetwork:
 
     def _loss(self, number: int) -> Tensor:
         inputs, target = self.source[number]
-        value = self.loss(self.model(*inputs), target)
-        if not isinstance(value, Tensor) or value.numel() != 1:
-            shown = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-            raise ValueError(f"loss must return one number as a tensor, got {shown}; take the mean over the batch")
-        return value.reshape(())
+        return one_number(self.loss(self.model(*inputs), target))
 
 
 def allocate_cobla(
