@@ -103,3 +103,22 @@ def test_equal_content_is_one_key(causes: object) -> None:
 def test_layout_in_memory_does_not_matter() -> None:
     rows = torch.arange(6.0).reshape(2, 3)
     assert content_hash(rows) == content_hash(rows.T.contiguous().T) == content_hash(rows.numpy())
+
+
+def test_a_subject_of_many_small_values_may_have_more_of_them() -> None:
+    _, compute = counting()
+    with remembering():
+        found = [remembered("a", number % 20, compute, capacity=20) for number in range(40)]
+    assert found == [*range(20), *range(20)]
+
+
+def test_seconds_of_a_value_count_what_was_remembered_in_computing_it() -> None:
+    def part() -> None:
+        remembered("part", 1, lambda: time.sleep(0.05))
+
+    with remembering():
+        part()
+        remembered("whole", 1, part)
+        before = seconds_remembered()
+        remembered("whole", 1, part)
+        assert seconds_remembered() - before >= 0.05

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from gossamer.models.lowrank import Budget, class_distance, compress, fine_tune, prune
+from gossamer.models.lowrank.fine_tuning import channels_last
 
 
 def _data(count=6, rows=32, seed=0):
@@ -198,3 +199,22 @@ def test_losses_that_cannot_be_minimised_are_refused_and_nothing_is_half_trained
     with pytest.raises(FloatingPointError, match="loss is nan at step 1"):
         fine_tune(small, data=data, loss=lambda output, target: (output * float("nan")).mean())
     assert all(torch.equal(before[name], value) for name, value in small.state_dict().items())
+
+
+def test_kernels_have_channels_last_only_while_they_are_trained():
+    network, batch = _network(), _data(1)[0]
+    before, expected = copy.deepcopy(network.state_dict()), network(batch)
+    with channels_last(network):
+        assert network[3].weight.is_contiguous(memory_format=torch.channels_last)
+        assert network[:4](batch).is_contiguous(memory_format=torch.channels_last)
+        torch.testing.assert_close(network(batch), expected)
+    assert all(
+        value.is_contiguous() and torch.equal(value, before[name]) for name, value in network.state_dict().items()
+    )
+
+
+def test_kernels_are_laid_out_as_they_were_after_an_error():
+    network = _network()
+    with pytest.raises(ValueError, match="stop"), channels_last(network):
+        raise ValueError("stop")
+    assert network[3].weight.is_contiguous()

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from gossamer.core.checks import check_bool, check_choice, check_int
 from gossamer.core.randomness import derive_seed
+from gossamer.core.remembering import content_hash, remembered
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
@@ -36,6 +37,7 @@ from gossamer.models.stored_network import check_widths, network_arrays, seeded_
 from gossamer.persistence import JSON, check_array, check_names
 
 GUIDES = ("answers", "loss")
+ANSWERS_KEPT = 10_000  # batches, of a few kilobytes each
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
 
@@ -213,13 +215,11 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         """Train a network by the classes of its inputs, or by the answers of the `whole` one."""
         rng = np.random.default_rng(derive_seed(self.seed_, description))
         criterion = functional.cross_entropy if whole is None else distance_to_answers
+        identity = None if whole is None else content_hash(dict(whole.state_dict()))
 
         def collate(rows: np.ndarray) -> tuple[Tensor, Tensor]:
             batch, classes = self._batch(inputs[rows], targets[rows], rng)
-            if whole is None:
-                return batch, classes
-            with torch.no_grad():
-                return batch, whole(batch)
+            return batch, classes if whole is None else _answers(whole, identity, batch)
 
         seed = derive_seed(self.seed_, description, "order")
         train_classifier(
@@ -309,6 +309,13 @@ class _AugmentedBatches:
         while True:
             rows = rng.choice(len(self.inputs), size, replace=False)
             yield estimator._batch(self.inputs[rows], self.targets[rows], rng)
+
+
+@torch.no_grad()
+def _answers(whole: nn.Module, identity: str | None, batch: Tensor) -> Tensor:
+    """Return what the whole network answers; budgets and allocators are tuned on the same batches with one seed."""
+    answers: Tensor = remembered("answers", [identity, batch], lambda: whole(batch), capacity=ANSWERS_KEPT)
+    return answers
 
 
 def _read(data: object) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from gossamer.core.checks import check_bool, check_choice, check_int, check_real
 from gossamer.core.processes import process_count
 from gossamer.core.randomness import derive_seed, numpy_generator
+from gossamer.core.remembering import is_remembering, remembered
+from gossamer.models.lowrank.admission import copy_of
 from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.batches import BatchSource, counted_batch
@@ -26,6 +28,8 @@ from gossamer.models.lowrank.storage import rebuilt_like_
 from gossamer.models.lowrank.timing import time_models
 from gossamer.models.stored_network import restore_network
 from gossamer.persistence import JSON, Persistent
+
+FINE_TUNING = ("fine_tune_epochs", "fine_tune_rate")  # settings of what follows the compression
 
 
 class CompressedNetwork(Persistent, BaseEstimator, ABC):
@@ -121,6 +125,24 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
                 "the network must be whole to be compressed, got one that is compressed already; "
                 "compress the model it came from"
             )
+        small = self._compressed(data)
+        report: Any = small.compression_report
+        if self.fine_tune_epochs:
+            self._fine_tune(small, data)
+        self._prepare_stored(small)
+        self.network_, self.report_, self.milliseconds_ = small.eval(), report, report.after["milliseconds"]
+        return self
+
+    def _compressed(self, data: Any) -> nn.Module:
+        """Return the network within its budget; fits that differ in fine-tuning alone have copies of one."""
+        if not is_remembering():
+            return self._compress_anew(data)
+        settings = {name: value for name, value in self.get_params().items() if name not in FINE_TUNING}
+        network = [repr(self.network_), dict(self.network_.state_dict())]
+        causes = [type(self).__name__, settings, self.seed_, network, data.fingerprint()]
+        return copy_of(remembered("compressed", causes, lambda: self._compress_anew(data)))
+
+    def _compress_anew(self, data: Any) -> nn.Module:
         budget = Budget(**{name: getattr(self, name) for name in COSTS}, of=self.budget_of)
         settings = SearchSettings(
             measured_rounds=self.measured_rounds,
@@ -129,7 +151,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             exact_gradients=self.exact_gradients,
             random_state=derive_seed(self.seed_, "search"),
         )
-        small = self._compressor()(
+        return self._compressor()(
             self.network_,
             data=self._search_batches(data),
             budget=budget,
@@ -143,12 +165,6 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
             example=self._timed_inputs(data),
             **self._options(),
         )
-        report: Any = small.compression_report
-        if self.fine_tune_epochs:
-            self._fine_tune(small, data)
-        self._prepare_stored(small)
-        self.network_, self.report_, self.milliseconds_ = small.eval(), report, report.after["milliseconds"]
-        return self
 
     def _costs(self) -> dict[str, float]:
         """Return what is left of the whole network's costs, and of those of the layers that may be split."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -109,7 +110,27 @@ def learn(
 
     step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
     fabric = make_fabric(device="cuda" if learned[0].is_cuda else "cpu")
-    return fit(step, batches, epochs=epochs, description=description, fabric=fabric)
+    with channels_last(network):
+        return fit(step, batches, epochs=epochs, description=description, fabric=fabric)
+
+
+@contextmanager
+def channels_last(network: nn.Module) -> Iterator[None]:
+    """Lay the kernels of images out with channels last in this block, in which a CPU trains faster.
+
+    Responses follow the layout of kernels. It is a matter of memory alone: shapes and values stay.
+    """
+    kernels = [module.weight for module in network.modules() if isinstance(module, nn.Conv2d)]
+    _lay_out_(kernels, torch.channels_last)
+    try:
+        yield
+    finally:
+        _lay_out_(kernels, torch.contiguous_format)
+
+
+def _lay_out_(kernels: list[Tensor], layout: torch.memory_format) -> None:
+    for kernel in kernels:
+        kernel.data = kernel.data.contiguous(memory_format=layout)
 
 
 def _train(
