@@ -170,6 +170,22 @@ def test_a_name_resizes_the_circles_while_it_is_pointed_at_and_for_longer_when_i
     assert "term=" not in page.url
 
 
+def test_a_name_that_is_drawn_under_a_resting_pointer_is_not_pointed_at(visit):
+    page = visit.open("groups", model="topics")
+    bars = page.locator(".opened .bars li")
+    held, other = (bars.nth(place).locator("a").inner_text() for place in (0, 1))
+    where = bars.nth(1).bounding_box()
+    page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
+    expect(page.locator(".side .small")).to_contain_text(f"how “{other}” divides")
+    page.evaluate("(term) => { location.hash = `${location.hash.replace(/&term=[^&]*/, '')}&term=${term}`; }", held)
+    expect(page.locator(".side .small")).to_contain_text(f"how “{held}” divides")
+    page.wait_for_timeout(500)  # longer than a pointer must rest on a name
+    assert f"how “{held}” divides" in page.locator(".side .small").inner_text()
+    assert page.evaluate("document.querySelectorAll('.opened .bars li:hover').length") == 1
+    page.mouse.move(where["x"] + where["width"] / 2 + 3, where["y"] + where["height"] / 2)
+    expect(page.locator(".side .small")).to_contain_text(f"how “{other}” divides")
+
+
 def test_groups_one_after_the_other_and_all_together(visit):
     page = visit.open("groups", model="topics")
     page.get_by_role("button", name="Next").click()

@@ -44,10 +44,16 @@ export function facts(entries) {
 }
 
 // Rows of a label, a bar and a number; `back` is a second, quieter bar behind the first.
-// `point(row)` is called for the row under the pointer or with the focus, and with null when it is left.
+// `point(row)` is called for the row that the pointer moves to or that has the focus, and with null when it is left. A row that
+// is drawn under a resting pointer is entered, too, but nobody has pointed at it.
 export function bars(rows, { label = "", marked = new Set(), point = null } = {}) {
   const longest = Math.max(...rows.map((row) => Math.max(Math.abs(row.value), row.back ?? 0)), 1e-12);
   const width = (value) => `${(100 * Math.abs(value)) / longest}%`;
+  let under = null;
+  const pointer = (row) => {
+    if (row !== under) point(row);
+    under = row;
+  };
   const list = el(
     "ol",
     { class: "bars", "aria-label": label },
@@ -56,7 +62,7 @@ export function bars(rows, { label = "", marked = new Set(), point = null } = {}
         "li",
         {
           class: marked.has(row.key) ? "marked" : "",
-          on: point && { pointerenter: () => point(row), pointerleave: () => point(null), focusin: () => point(row), focusout: () => point(null) },
+          on: point && { pointermove: () => pointer(row), pointerleave: () => pointer(null), focusin: () => point(row), focusout: () => point(null) },
         },
         el("span", { class: "what" }, row.link),
         el(
