@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn import functional
 
 from gossamer.models.lowrank import Budget, class_distance, compress, fine_tune, prune
-from gossamer.models.lowrank.fine_tuning import channels_last
+from gossamer.models.lowrank.answers import distance_to_answers
+from gossamer.models.lowrank.fine_tuning import DISTANCE_RATE, OTHER_RATE, channels_last, steady_rate
 
 
 def _data(count=6, rows=32, seed=0):
@@ -218,3 +219,54 @@ def test_kernels_are_laid_out_as_they_were_after_an_error():
     with pytest.raises(ValueError, match="stop"), channels_last(network):
         raise ValueError("stop")
     assert network[3].weight.is_contiguous()
+
+
+def _deep(scale=3.0):
+    """A network without normalisation, whose answers grow with the tenth power of its weights."""
+    torch.manual_seed(0)
+    layers = [layer for _ in range(9) for layer in (nn.Linear(24, 24), nn.ReLU())]
+    network = nn.Sequential(*layers, nn.Linear(24, 4))
+    with torch.no_grad():
+        for layer in network[::2]:
+            layer.weight.mul_(scale)
+    return network.eval()
+
+
+def test_a_network_without_normalisation_is_not_thrown_away():
+    whole, generator = _deep(), torch.Generator().manual_seed(1)
+    data = [torch.randn(32, 24, generator=generator) for _ in range(20)]
+    small = compress(whole, data=data, budget=Budget(params=0.6), allocator="pos_cvx")
+    held = torch.randn(256, 24, generator=generator)
+
+    def distance(network):
+        with torch.no_grad():
+            return float(distance_to_answers(network(held), whole(held)))
+
+    assert steady_rate(small, ((data[0],), whole(data[0])), distance_to_answers) < DISTANCE_RATE / 10
+    assert distance(fine_tune(small, data=data, whole=whole, steps=200)) < distance(small)
+    usual = fine_tune(small, data=data, whole=whole, steps=200, learning_rate=DISTANCE_RATE)
+    assert not distance(usual) < 2 * distance(small)  # what the usual rate does to it
+
+
+def test_the_rate_is_the_usual_one_where_that_is_safe():
+    whole = _network()
+    small, batch = _small(whole), _data(1)[0]
+    assert steady_rate(small, ((batch,), whole(batch)), distance_to_answers) == DISTANCE_RATE
+
+
+@pytest.mark.parametrize("shift", [0.0, -5.0])
+def test_a_loss_that_is_zero_or_negative_has_the_usual_rate(shift):
+    network = nn.Linear(3, 2)
+    batch = ((torch.randn(4, 3),), torch.zeros(4, 2))
+    assert steady_rate(network, batch, lambda output, _: output.square().mean() * 0.0 + shift) == OTHER_RATE
+
+
+def test_looking_for_the_rate_changes_nothing():
+    network = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)).train()
+    before, state = copy.deepcopy(network.state_dict()), torch.get_rng_state()
+    rates = [steady_rate(network, ((torch.ones(4, 3) * 9,), torch.zeros(4, 2)), functional.mse_loss) for _ in range(2)]
+    assert rates[0] == rates[1]
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
+    assert all(parameter.grad is None for parameter in network.parameters())
+    assert all(module.training for module in network.modules())

@@ -29,7 +29,7 @@ from gossamer.models.lowrank.classifier_networks import (
 )
 from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
-from gossamer.models.lowrank.fine_tuning import fine_tune_rate
+from gossamer.models.lowrank.fine_tuning import steady_rate
 from gossamer.models.lowrank.images import AUGMENTATIONS, Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.pruning import PRUNE, prune
@@ -54,7 +54,8 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
     are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. Search
     and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the classes that
-    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter.
+    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter, or what `steady_rate`
+    bounds it to.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -221,14 +222,19 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
             batch, classes = self._batch(inputs[rows], targets[rows], rng)
             return batch, classes if whole is None else _answers(whole, identity, batch)
 
+        batch_size = min(self.batch_size, len(inputs))
+        if rate is None:
+            first, classes = self._batch(inputs[:batch_size], targets[:batch_size], np.random.default_rng(self.seed_))
+            target = classes if whole is None else _answers(whole, identity, first)
+            rate = steady_rate(network, ((first,), target), criterion)
         seed = derive_seed(self.seed_, description, "order")
         train_classifier(
             network,
             collate,
             len(inputs),
             epochs=epochs,
-            learning_rate=fine_tune_rate(criterion) if rate is None else rate,
-            batch_size=min(self.batch_size, len(inputs)),
+            learning_rate=rate,
+            batch_size=batch_size,
             random_state=seed,
             description=description,
             criterion=criterion,

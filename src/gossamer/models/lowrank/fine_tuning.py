@@ -42,8 +42,8 @@ def fine_tune(
     what it has learned from data that are not here is kept. `loss(output, target)` is minimised, by default the
     distance to the answers; `class_distance` is for scores of classes that the copy is too small to repeat. Without
     `whole` a loss must be given. `data` are training data with their augmentation, read again when they end. All
-    parameters are trained by SGD with momentum, the rate falling from `learning_rate` to zero (from 0.1 by distance and
-    0.01 by other losses if it is None).
+    parameters are trained by SGD with momentum, the rate falling from `learning_rate` to zero. If it is None it is 0.1
+    by distance and 0.01 by other losses, or less where `steady_rate` says that a step would throw the network away.
 
     >>> model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
     >>> data = [torch.randn(64, 32) for _ in range(3)]
@@ -57,7 +57,8 @@ def fine_tune(
     check_data(data)
     check_int("steps", steps, at_least=1)
     criterion = distance_to_answers if loss is None else loss
-    rate = fine_tune_rate(criterion) if learning_rate is None else check_real("learning_rate", learning_rate, above=0)
+    if learning_rate is not None:
+        check_real("learning_rate", learning_rate, above=0)
     reader = _read(data, needs_targets=whole is None)
     first = next(reader)
     network = copy_of(small)
@@ -68,16 +69,41 @@ def fine_tune(
         yield first
         yield from reader
 
-    found = batches() if whole is None else _answered(batches(), whole)
+    def targeted(some: Iterator[Batch]) -> Iterator[Batch]:
+        return some if whole is None else _answered(some, whole)
+
+    rate = learning_rate or steady_rate(network, next(targeted(iter([first]))), criterion)
+    found = targeted(batches())
     _train(network, found, num_rows(first), criterion, steps, rate, random_state)
     for module, mode in modes.items():
         module.training = mode
     return network
 
 
-def fine_tune_rate(criterion: Guide) -> float:
-    """Return the learning rate to begin with."""
-    return DISTANCE_RATE if criterion is distance_to_answers else OTHER_RATE
+def steady_rate(network: nn.Module, batch: Batch, criterion: Guide) -> float:
+    """Return the learning rate to begin with: the usual one, or loss / ‖gradient‖² on a batch where that is less.
+
+    A step of that length (Polyak's) would bring the loss to zero if it were linear, and one that is much longer goes
+    where nothing is known of it: layers without normalisation explode there. Loizou et al., *Stochastic Polyak
+    step-size for SGD*, 2021, bound a step in the same way.
+
+    >>> from torch.nn.functional import mse_loss
+    >>> network, batch = nn.Linear(1, 1, bias=False), ((torch.tensor([[10.0]]),), torch.tensor([[0.0]]))
+    >>> with torch.no_grad():
+    ...     _ = network.weight.fill_(1.0)
+    >>> steady_rate(network, batch, mse_loss)  # a loss of 100 and a gradient of 200
+    0.0025
+    """
+    usual = DISTANCE_RATE if criterion is distance_to_answers else OTHER_RATE
+    probe, (inputs, target) = copy_of(network), batch
+    learned = [parameter for parameter in probe.parameters() if parameter.requires_grad]
+    with torch.enable_grad(), evaluating(probe, batch_statistics=True):
+        loss = one_number(criterion(probe(*inputs), target))
+        gradients = torch.autograd.grad(loss, learned, allow_unused=True) if loss.requires_grad else ()
+    square = sum(float(gradient.double().square().sum()) for gradient in gradients if gradient is not None)
+    step = float(loss.detach()) / square if square > 0 else 0.0
+    # A loss may be negative or nothing at all: then there is no such step.
+    return min(usual, step) if step > 0 else usual
 
 
 def learn(
