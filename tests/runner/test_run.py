@@ -162,6 +162,20 @@ def test_rows_together_share_the_data_and_say_so(experiment: Experiment, monkeyp
     assert read_record(path) == alone
 
 
+def test_missing_leaves_records_of_other_code(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    list(run_experiment(experiment, row="popularity", seed=0, together=True))
+    monkeypatch.setattr(run.machine, "code_hash", lambda _: "of other code")
+
+    def new(**options: bool) -> list[tuple[int, bool]]:
+        found = run_experiment(experiment, row="popularity", together=True, **options)
+        return [(record.seed, is_new) for record, is_new in found]
+
+    assert new(missing=True) == [(0, False), (1, True)]
+    assert new() == [(0, True), (1, False)]
+    with pytest.raises(ValueError, match="force must not come with missing"):
+        new(missing=True, force=True)
+
+
 def test_seconds_count_what_was_remembered(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     def fit(*_: object) -> float:
         remembered("pause", [], lambda: time.sleep(0.1))

@@ -30,6 +30,9 @@ def run(
     row: Annotated[str | None, typer.Option(help="Only this row, or those of a pattern, such as 'cobla-*'.")] = None,
     seed: Annotated[int | None, typer.Option(help="Only this seed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what is already there.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Run only what has no record, also where records are of other code.")
+    ] = False,
     together: Annotated[
         bool, typer.Option("--together", help="All rows in one process, which reads the data once; see the docs.")
     ] = False,
@@ -59,7 +62,8 @@ def run(
         if run_all and not data_are_here(experiment):
             print_line(f"{experiment.name}: skipped, because {experiment.data.name} is not on this machine")
             continue
-        for record, is_new in run_experiment(experiment, row=row, seed=seed, force=force, together=together):
+        options = {"force": force, "missing": missing, "together": together}
+        for record, is_new in run_experiment(experiment, row=row, seed=seed, **options):
             print_line(f"{record.row}, seed {record.seed}: " + ("done" if is_new else "already there"))
         records = read_records(experiment.results)
         console().print(rich_table(experiment, records))

@@ -86,30 +86,34 @@ def run_experiment(
     row: str | None = None,
     seed: int | None = None,
     force: bool = False,
+    missing: bool = False,
     together: bool = False,
 ) -> Iterator[tuple[Record, bool]]:
     """Run the rows that have no record yet for the code as it is, and yield each record with whether it is new.
 
-    `row` is the name of one, or a pattern of names as in a shell. Each runs in a process of its own or, `together`, in
+    `row` is the name of one, or a pattern of names as in a shell. With `missing` a record of other code stays, too;
+    with `force` none does. Each runs in a process of its own or, `together`, in
     this one, which remembers what rows have in common, such as the data.
     """
+    if force and missing:
+        raise ValueError("force must not come with missing: the one runs every row again, the other none")
     rows = experiment.rows if row is None else experiment.matching(row)
     with ExitStack() as stack:
         if together:
             stack.enter_context(remembering())
         run = run_row if together else run_in_own_process
-        yield from _run_rows(experiment, rows, experiment.seeds if seed is None else (seed,), force, run)
+        yield from _run_rows(experiment, rows, experiment.seeds if seed is None else (seed,), force, missing, run)
 
 
 def _run_rows(
-    experiment: Experiment, rows: Sequence[Row], seeds: Sequence[int], force: bool, run: RunRow
+    experiment: Experiment, rows: Sequence[Row], seeds: Sequence[int], force: bool, missing: bool, run: RunRow
 ) -> Iterator[tuple[Record, bool]]:
     for chosen in rows:
         for number in seeds:
             path = record_path(experiment, chosen, number)
             if not force and path.exists():
                 record = read_record(path)
-                if record.code == spec_hash(experiment, chosen, machine.code_hash(family_of(chosen.model))):
+                if missing or record.code == spec_hash(experiment, chosen, machine.code_hash(family_of(chosen.model))):
                     yield record, False
                     continue
             logger.info("running %s, row %s, seed %d", experiment.name, chosen.name, number)
