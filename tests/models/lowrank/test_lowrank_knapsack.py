@@ -57,6 +57,20 @@ def test_choices_that_are_closed_are_not_taken():
     assert allocate_exactly(Problem((layer,), np.zeros(1), np.array([7.0]), ("milliseconds",))) == [1]
 
 
+def test_a_choice_beyond_the_limit_by_one_bit_does_not_cost_another_that_is_at_the_limit():
+    """(6, 9, 3) costs 7e-15 too much, more than a solver sees; (6, 6, 6) costs the limit, to the last bit."""
+    prices, ranks = (1.1102714000896192, 3.110271400089619, 3.110271400089619), np.arange(1, 13)
+    layers, values = [], []
+    for price, weight in zip(prices, (3, 6, 3), strict=True):
+        costs = np.where(ranks % 3 == 0, price * ranks, np.inf)
+        layers.append(LayerChoices("a", np.ones(12), np.concatenate([[price * 18], costs])[:, None], (99, 99)))
+        values.append(price * weight * np.log(np.concatenate([[12], ranks])))
+    problem = Problem(tuple(layers), np.zeros(1), np.array([6 * sum(prices)]), ("milliseconds",))
+    assert problem.total([6, 9, 3]) > problem.limits
+    assert problem.total([6, 6, 6]) == problem.limits
+    assert allocate_exactly(problem, values) == [6, 6, 6]
+
+
 def test_nothing_to_choose():
     assert allocate_exactly(Problem((), np.zeros(1), np.ones(1), ("macs",))) == []
 

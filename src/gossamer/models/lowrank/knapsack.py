@@ -13,7 +13,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from gossamer.models.lowrank.problem import Problem
 
-TIGHTEN = 1e-7  # of a limit, when the solver's tolerance let a budget slip
+# The solver's tolerance lets some choices slip by that are beyond a limit. So many of them are excluded one by one, so
+# that no other choice is lost, even one that costs the limit to the last bit; after that all limits are tightened.
+EXCLUSIONS = 3
+TIGHTEN = 1e-7  # of a limit
 ATTEMPTS = 12
 RELATIVE_GAP = 1e-7  # of the objective: where the solver may stop to prove
 # After so many nodes the solver's best choice is taken. Dozens of layers of one shape can be swapped for each other:
@@ -47,10 +50,11 @@ def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"
     gains = gains / max(float(np.abs(gains).max(initial=0.0)), np.finfo(float).tiny)  # for the solver's tolerances
     room = problem.limits - problem.fixed
     scale = np.maximum(room, np.finfo(float).tiny)  # rows of like size, so that the solver's tolerance is relative
-    for attempt in range(ATTEMPTS):
-        bound = (room - (2**attempt - 1) * TIGHTEN * np.abs(problem.limits)) / scale
-        constraints = [LinearConstraint(one_each, 1, 1), LinearConstraint((costs / scale).T, -np.inf, bound)]
-        chosen = _solve(gains, constraints)
+    beyond: list[LinearConstraint] = []
+    for attempt in range(EXCLUSIONS + ATTEMPTS):
+        tighter = (2 ** max(attempt - EXCLUSIONS, 0) - 1) * TIGHTEN
+        within = LinearConstraint((costs / scale).T, -np.inf, (room - tighter * np.abs(problem.limits)) / scale)
+        chosen = _solve(gains, [LinearConstraint(one_each, 1, 1), within, *beyond])
         if chosen is None:
             raise ValueError(
                 f"budget must leave some choice of ranks that meets {', '.join(problem.cost_names)} together, got "
@@ -60,6 +64,7 @@ def allocate_exactly(problem: Problem, values: list[Float[np.ndarray, " choices"
         ranks = [int(choices[layer][place - np.searchsorted(owner, layer)]) for layer, place in enumerate(picked)]
         if problem.is_met(ranks):
             return ranks
+        beyond.append(LinearConstraint((chosen > 0.5).astype(float), -np.inf, len(choices) - 1))
     raise RuntimeError("the solver returned choices beyond the limits again and again")
 
 
