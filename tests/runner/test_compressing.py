@@ -69,12 +69,50 @@ def test_a_network_of_ones_own_is_trained_on(network: str, tmp_path: Path) -> No
     again = load_compressed(find_function(places[0])(), tmp_path / "after-20")
     inputs = torch.randn(2, 8)
     torch.testing.assert_close(again(inputs), tuned(inputs))
-    for given, message in (
-        ({"fine_tune_steps": 0}, "fine_tune must be an integer >= 1, got 0"),
-        ({"fine_tune_steps": 2, "fold": True}, "fine_tune must be left out where fold"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            compress_own(*places, tmp_path / "none", **options, **given)
+    with pytest.raises(ValueError, match="fine_tune must be an integer >= 1, got 0"):
+        compress_own(*places, tmp_path / "none", **options, fine_tune_steps=0)
+    assert not (tmp_path / "none").exists()
+
+
+NORMED = NETWORK.replace("nn.ReLU()", "nn.BatchNorm1d(8), nn.ReLU()")
+
+
+@pytest.mark.parametrize("example", [None, "one"])
+def test_batch_norms_are_folded_after_training(example: str | None, network: str, tmp_path: Path) -> None:
+    assert NORMED != NETWORK
+    Path(network).write_text(NORMED)
+    options = {"limits": {"params": 0.8}, "allocator": "pos_cvx", "fold": True, "fine_tune_steps": 5}
+    options |= {"example": example and f"{network}:{example}"}
+    small = compress_own(f"{network}:build", f"{network}:batches", tmp_path / "small", **options)
+    assert not any(isinstance(module, nn.BatchNorm1d) for module in small.modules())
+    again = load_compressed(find_function(f"{network}:build")(), tmp_path / "small")
+    inputs = torch.randn(2, 8)
+    torch.testing.assert_close(again.eval()(inputs), small.eval()(inputs))
+
+
+GENERATORS = """
+def stream():
+    yield from batches()
+
+opened = stream()
+
+def opened_once():
+    return opened
+"""
+
+
+@pytest.mark.parametrize("allocator", ["cobla", "pos_cvx"])
+def test_a_function_that_yields_batches_is_called_again_when_they_end(
+    allocator: str, network: str, tmp_path: Path
+) -> None:
+    Path(network).write_text(NETWORK + GENERATORS)
+    options = {"limits": {"params": 0.8}, "allocator": allocator, "iterations": 2}
+    words = (f"{network}:build", f"{network}:stream")
+    small = compress_own(*words, tmp_path / "small", **options, fine_tune_steps=5)  # of three batches
+    assert small.compression_report.share("params") <= 0.8
+    words = (f"{network}:build", f"{network}:opened_once")
+    with pytest.raises(ValueError, match="opened_once must return what can be read, got ValueError: the same itera"):
+        compress_own(*words, tmp_path / "none", **options, fine_tune_steps=5)
     assert not (tmp_path / "none").exists()
 
 

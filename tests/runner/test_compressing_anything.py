@@ -37,3 +37,11 @@ def test_what_has_no_network_is_refused():
     data = two_blocks().history
     with pytest.raises(ValueError, match="estimator must be one with a network that can be split, which EASE has not"):
         gossamer.compress(EASE().fit(data), data=data, budget=Budget(params=0.5))
+
+
+@pytest.mark.parametrize(
+    ("model", "told"), [("saved/model", "str"), (None, "NoneType"), (nn.Linear, "the class Linear")]
+)
+def test_what_is_no_model_is_refused(model, told):
+    with pytest.raises(ValueError, match=rf"model must be a torch\.nn\.Module or a fitted estimator, got {told}"):
+        gossamer.compress(model, data=[torch.randn(2, 4)], budget=Budget(params=0.5))

@@ -38,7 +38,7 @@ def run(
     keep: Annotated[list[str] | None, typer.Option(help="Layers that stay whole, by pattern.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Layers that may be split, by pattern.")] = None,
     iterations: Annotated[int | None, typer.Option(help="SQP iterations of the search.")] = None,
-    fold: Annotated[bool, typer.Option("--fold", help="Make batch norms part of the layers before them.")] = False,
+    fold: Annotated[bool, typer.Option("--fold", help="Make batch norms part of layers, last of all.")] = False,
     example: Annotated[
         str | None,
         typer.Option(help="For a module: file.py:function that returns inputs to count and time (default: batch 1)."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from gossamer.core.checks import check_int
-from gossamer.models.lowrank import Budget, SearchSettings, compress, fine_tune, prune
+from gossamer.models.lowrank import Budget, SearchSettings, compress, fine_tune, fold_norms, prune
+from gossamer.models.lowrank.batches import divided
+from gossamer.models.lowrank.folding import LATER
 from gossamer.models.lowrank.pruning import PRUNE
 from gossamer.models.lowrank.storage import check_place, write_compressed
 from gossamer.runner.compressing_mistakes import (
@@ -54,14 +56,12 @@ def compress_own(
 
     `build` and `data` are `file.py:function`, as is `example`, for the inputs that are counted and timed in place of
     the first batch; a function `loss(output, target)` in the file of `data` guides the search where there is one, the
-    module's own answers otherwise, and so with `fine_tune_steps` of training after it. The files are executed: they
-    are the user's own. `limits` are the arguments of `Budget`; those that are None, here and among `options`, are left
-    to their defaults.
+    module's own answers otherwise, and so with `fine_tune_steps` of training after it. A function that yields batches
+    is called again when they end. The files are executed: they are the user's own. `limits` are the arguments of
+    `Budget`; those that are None, here and among `options`, are left to their defaults.
     """
     if fine_tune_steps is not None:
         check_int("fine_tune", fine_tune_steps, at_least=1)
-        if options.get("fold"):
-            raise ValueError(f"fine_tune must be left out where fold takes the batch norms away, got {fine_tune_steps}")
     budget = Budget(**{name: value for name, value in limits.items() if value is not None})
     if data is None:
         raise ValueError(f"data must be given as file.py:function for a network of your own, {build}, got none")
@@ -72,11 +72,16 @@ def compress_own(
     if weights is not None:
         _load_weights(model, weights)
     module, name = _open(data)
-    batches = watch_batches(data, call_function(data, _function_of(module, name, data)))
+    function = _function_of(module, name, data)
+    found = call_function(data, function)
+    batches = watch_batches(data, _CalledAgain(function, found) if isinstance(found, Iterator) else found)
     loss = watch_loss(f"{data.rpartition(':')[0]}:loss", getattr(module, "loss", None))
     search = SearchSettings() if iterations is None else SearchSettings(iterations=iterations)
     inputs = None if example is None else call_function(example, find_function(example))
     said = {name: value for name, value in options.items() if value is not None}
+    is_folded_later = bool(said.get("fold")) and fine_tune_steps is not None
+    if is_folded_later:
+        said["fold"] = LATER
     cuts = said.get("scheme") == PRUNE
     if cuts:
         del said["scheme"]
@@ -87,6 +92,9 @@ def compress_own(
         if fine_tune_steps is not None:
             guide = {"whole": model} if loss is None else {"loss": loss}
             small = fine_tune(small, data=batches, steps=fine_tune_steps, **guide)
+        if is_folded_later:
+            first, _ = divided(next(iter(batches)), needs_targets=False)
+            small = fold_norms(small, example=first if inputs is None else inputs)
     write_compressed(small, out)  # with whatever `build` has split itself: it is what builds the network again
     return small
 
@@ -99,6 +107,22 @@ def refuse_own_options(weights: object, example: object, fine_tune_steps: object
         raise ValueError(f"example must be left out for a saved model, which has data of its own, got {example}")
     if fine_tune_steps is not None:
         raise ValueError(f"fine_tune must be left out for a saved model, whose fit trains it, got {fine_tune_steps}")
+
+
+class _CalledAgain(Iterable[Any]):
+    """Batches that a function yields: an iterator is read once, but the function makes another for each reading."""
+
+    def __init__(self, function: Callable[[], Any], first: Iterator[Any]) -> None:
+        self._function, self._first, self._is_read = function, first, False
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._is_read:
+            self._is_read = True
+            return self._first
+        found = self._function()
+        if found is self._first:
+            raise ValueError("the same iterator again, whose batches have been read; make a new one at every call")
+        return iter(found)
 
 
 def find_function(place: str) -> Callable[[], Any]:

@@ -28,6 +28,9 @@ def compress(model: Model, *, data: Any, budget: Budget, **options: Any) -> Mode
     """
     if isinstance(model, nn.Module):
         return compress_network(model, data=data, budget=budget, **options)  # type: ignore[return-value]
+    if isinstance(model, type) or not hasattr(model, "get_params"):
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ValueError(f"model must be a torch.nn.Module or a fitted estimator, got {kind}")
     # Only now: a network of one's own needs none of the families.
     from gossamer.runner.compressing_estimators import compress_estimator
 

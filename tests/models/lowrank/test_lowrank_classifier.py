@@ -57,7 +57,7 @@ def test_fine_tuning_by_answers_does_not_look_at_classes():
     parts = two_patterns()
     whole = CompressedClassifier(**SMALL).fit(parts.train)
     wrong = LabelledArrays(parts.train.inputs, 1 - parts.train.targets, target_names=parts.train.target_names)
-    settings = {"params": 0.7, "allocator": "uniform", "fine_tune_epochs": 5, "fine_tune_rate": 0.1}
+    settings = {"params": 0.7, "allocator": "uniform", "fine_tune_epochs": 20, "fine_tune_rate": 0.1}
 
     def tuned(data, guide):
         return copy.deepcopy(whole).set_params(**settings, guide=guide).compress(data).evaluate(parts.test)["accuracy"]

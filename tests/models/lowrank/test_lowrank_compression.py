@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from gossamer.core.remembering import remembering
 from gossamer.models.lowrank import ALLOCATORS, Budget, SearchSettings, compress
+from gossamer.models.lowrank.attempts import RULES
 from gossamer.models.lowrank.counting import count_macs, count_params
 
 QUICK = SearchSettings(iterations=2, polish=1, roundings=1, score_batches=1)
@@ -224,3 +225,13 @@ def test_factors_that_are_remembered_are_those_that_would_be_fitted(fitted):
         assert len(memory.values["factors"]) == 3
     for one, other in zip(alone, together, strict=True):
         assert all(torch.equal(one.state_dict()[name], value) for name, value in other.state_dict().items())
+
+
+@pytest.mark.parametrize("allocator", RULES)
+def test_rules_as_is_look_at_weights_alone(allocator):
+    torch.manual_seed(0)
+    model = SmallCNN()
+    settings = {"budget": Budget(params=0.6), "allocator": allocator, "fitted": False, "recalibrate": False}
+    others = [(torch.randn(4, 3, 8, 8), torch.zeros(4, dtype=torch.long)) for _ in range(3)]
+    first, second = (compress(model, data=data, **settings).state_dict() for data in (image_batches(), others))
+    assert all(torch.equal(first[name], second[name]) for name in first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -99,6 +100,12 @@ def test_a_residual_network_has_no_batch_norm_left():
     torch.testing.assert_close(small(images), model(images))
 
 
+@pytest.mark.parametrize("fold", ["now", 1, None])
+def test_folding_is_yes_no_or_later(fold):
+    with pytest.raises(ValueError, match=f"fold must be True, False or 'later', got {fold!r}"):
+        compress(nn.Linear(4, 4), data=[torch.randn(2, 4)], budget=Budget(macs=0.5), fold=fold)
+
+
 @pytest.mark.parametrize("compressor", [compress, prune])
 def test_compressed_and_folded_networks_are_kept(compressor, tmp_path):
     torch.manual_seed(0)
@@ -129,26 +136,28 @@ def test_a_budget_of_time_knows_what_folding_saves(monkeypatch):
         return [sum(isinstance(part, nn.BatchNorm1d) for part in model.modules()) + 10.0 for model in models]
 
     monkeypatch.setattr("gossamer.models.lowrank.attempts.make_problem", make_problem)
-    for module in ("attempts", "compression"):
-        monkeypatch.setattr(f"gossamer.models.lowrank.{module}.time_models", time_models)
+    monkeypatch.setattr("gossamer.models.lowrank.attempts.time_models", time_models)
     model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
-    for fold in (False, True):
+    for fold in (False, True, "later"):
         with pytest.raises(InterruptedError):
             compress(model, data=[torch.randn(4, 8)], budget=Budget(milliseconds=0.5), allocator="pos_cvx", fold=fold)
-    assert seen == [11.0, 10.0]
+    assert seen == [11.0, 10.0, 10.0]
 
 
-def test_a_folded_classifier_is_saved_and_not_fine_tuned(tmp_path):
+@pytest.mark.parametrize("epochs", [0, 2])
+def test_a_classifier_is_folded_after_its_training_and_saved(epochs, tmp_path):
     parts = two_patterns()
     settings = {"hidden_dims": [16], "epochs": 5, "batch_size": 16, "search_rows": 16, "params": 0.7}
-    model = CompressedClassifier(fold=True, allocator="uniform", **settings).fit(parts.train)
+    settings |= {"allocator": "uniform", "fine_tune_epochs": epochs}
+    model = CompressedClassifier(fold=True, **settings).fit(parts.train)
+    plain = CompressedClassifier(**settings).fit(parts.train)
+    np.testing.assert_allclose(model.predict_proba(parts.test), plain.predict_proba(parts.test), atol=1e-5)
+    assert model.num_values() < plain.num_values()
     is_split = model.report_.layers[0].rank is not None
     assert model.report_.folded == (("1.1" if is_split else "1", "2"),)
     model.save(tmp_path / "model")
     again = CompressedClassifier.load(tmp_path / "model")
     assert (again.predict_proba(parts.test) == model.predict_proba(parts.test)).all()
-    with pytest.raises(ValueError, match="fine_tune_epochs must be 0 where fold takes the batch norms away, got 2"):
-        CompressedClassifier(fold=True, fine_tune_epochs=2).fit(parts.train)
 
 
 def test_only_what_is_there_can_be_folded():

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.models.lowrank import Budget, SearchSettings, load_compressed, prune, save_compressed
+from gossamer.models.lowrank import (
+    Budget,
+    SearchSettings,
+    attempts,
+    channel_pricing,
+    load_compressed,
+    prune,
+    save_compressed,
+)
 from gossamer.models.lowrank.counting import count_bytes, count_macs, count_params
 from gossamer.models.lowrank.pruning import PRUNING_ALLOCATORS
 from gossamer.networks.resnet import ResNet
@@ -89,10 +98,56 @@ def test_saved_and_brought_back(tmp_path):
         assert torch.equal(again(data[0][0]), small(data[0][0]))
 
 
+@pytest.fixture
+def counted_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that counts multiply-adds: all of a network's, and those of convolutions as if they had no stride."""
+
+    def time_networks(models, example, repeats=1):
+        return [count_macs(model, example) / 1000 for model in models]
+
+    def time_channels(group, inputs, widths):
+        images, between = inputs[group.first], inputs[group.second]
+        before, after = group.first.weight[0].numel(), group.second.weight[:, 0].numel()
+        each = before * images[:, 0].numel() + after * between[:, 0].numel()
+        return np.array([group.num_channels, *widths]) * each / 1000
+
+    monkeypatch.setattr(attempts, "time_models", time_networks)
+    monkeypatch.setattr(channel_pricing, "time_widths", time_channels)
+
+
+@pytest.mark.usefixtures("counted_clock")
+@pytest.mark.parametrize("allocator", PRUNING_ALLOCATORS)
+@pytest.mark.parametrize("fold", [True, False])
+def test_a_budget_of_time_is_met(allocator: str, fold: bool):
+    model, data = network(), batches()
+    small = prune(model, data=data, budget=Budget(milliseconds=0.8), allocator=allocator, search=SEARCH, fold=fold)
+    report = small.compression_report
+    assert 0.4 < report.share("milliseconds") <= 0.8
+    assert report.after["milliseconds"] == report.after["macs"] * 4 / 1000
+    assert all(layer.rank is None or layer.rank % 8 == 0 for layer in report.layers)  # what was timed
+
+
+@pytest.mark.usefixtures("counted_clock")
+def test_time_and_numbers_together():
+    budget = Budget(milliseconds=0.8, params=0.6)
+    report = prune(network(), data=batches(), budget=budget, allocator="pos_cvx").compression_report
+    assert report.share("milliseconds") <= 0.8
+    assert report.share("params") <= 0.6
+
+
+def test_real_time_of_which_there_is_enough():
+    model, data = network(), batches()
+    small = prune(model, data=data, budget=Budget(milliseconds=1e6), allocator="pos_cvx", fold=True)
+    assert small.compression_report.after["milliseconds"] > 0
+    assert all(layer.rank is None for layer in small.compression_report.layers)
+    with torch.no_grad():
+        torch.testing.assert_close(small(data[0][0]), model(data[0][0]), rtol=1e-3, atol=1e-4)
+
+
 def test_mistakes_are_named():
     model, data = network(), batches()
-    with pytest.raises(ValueError, match=r"budget milliseconds must be left out for pruning, got 0\.5"):
-        prune(model, data=data, budget=Budget(milliseconds=0.5), allocator="uniform")
+    with pytest.raises(ValueError, match="budget milliseconds must be at least"):
+        prune(model, data=data, budget=Budget(milliseconds=1e-6), allocator="uniform")
     with pytest.raises(ValueError, match=r"allocator must be one of 'cobla', 'pos_cvx', .*, got 'vbmf'"):
         prune(model, data=data, budget=Budget(macs=0.5), allocator="vbmf")
     with pytest.raises(ValueError, match="model must have two convolutions with channels that nothing else sees"):

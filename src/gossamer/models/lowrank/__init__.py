@@ -6,6 +6,7 @@ from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
 from gossamer.models.lowrank.compression import compress
 from gossamer.models.lowrank.fine_tuning import fine_tune
+from gossamer.models.lowrank.finishing import fold_norms
 from gossamer.models.lowrank.language_model import CompressedLanguageModel
 from gossamer.models.lowrank.pruning import prune
 from gossamer.models.lowrank.recalibration import recalibrate_
@@ -30,6 +31,7 @@ __all__ = [
     "class_distance",
     "compress",
     "fine_tune",
+    "fold_norms",
     "load_compressed",
     "prune",
     "recalibrate_",

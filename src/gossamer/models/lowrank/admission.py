@@ -15,6 +15,7 @@ from gossamer.models.lowrank.batches import Batch, num_rows
 from gossamer.models.lowrank.budget import check_budget
 from gossamer.models.lowrank.counting import batch_norms, evaluating
 from gossamer.models.lowrank.flow import tensors_of
+from gossamer.models.lowrank.folding import check_fold
 from gossamer.models.lowrank.search import SearchSettings
 from gossamer.models.lowrank.sites import check_pattern_list
 
@@ -26,7 +27,7 @@ def check_arguments(
     allocator: str,
     fitted: bool,
     recalibrate: bool,
-    fold: bool,
+    fold: bool | str,
     calibration_batches: int,
     search: object,
     keep: object,
@@ -39,7 +40,7 @@ def check_arguments(
     check_choice("allocator", allocator, ALLOCATORS)
     check_bool("fitted", fitted)
     check_bool("recalibrate", recalibrate)
-    check_bool("fold", fold)
+    check_fold(fold)
     check_int("calibration_batches", calibration_batches, at_least=1)
     check_pattern_list("keep", keep)
     if only is not None:

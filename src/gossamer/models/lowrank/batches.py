@@ -82,10 +82,13 @@ def counted_batch(source: BatchSource, example: Any) -> Batch:
     >>> num_rows(counted_batch(source, None)), num_rows(counted_batch(source, torch.zeros(1, 3)))
     (8, 1)
     """
-    if example is None:
-        return source[0]
+    return source[0] if example is None else inputs_alone(example)
+
+
+def inputs_alone(example: Any) -> Batch:
+    """Return the inputs of one call as a batch without a target; inputs without a tensor are refused."""
     batch = (tuple(example) if isinstance(example, tuple | list) else (example,)), None
-    num_rows(batch, "example")  # one without a tensor is refused
+    num_rows(batch, "example")
     return batch
 
 

@@ -140,21 +140,30 @@ def cut_channels_(
     model: nn.Module, group: ChannelGroup, channels: Int[np.ndarray, " n"], masks: Float[np.ndarray, " n"]
 ) -> None:
     """Keep only some channels of a group, their masks folded into the second convolution; all layers are ordinary."""
-    kept, factors = torch.from_numpy(channels), torch.from_numpy(masks).to(group.weight)
-    first, second = (_resized(group.first, len(channels), None), _resized(group.second, None, len(channels)))
-    first.weight = _parameter(group.first.weight[kept], group.first.weight)
-    if group.first.bias is not None:
-        first.bias = _parameter(group.first.bias[kept], group.first.bias)
-    second.weight = _parameter(group.second.weight[:, kept] * factors[None, :, None, None], group.second.weight)
-    second.bias = group.second.bias
-    replace_module_(model, group.first, first)
-    replace_module_(model, group.second, second)
+    kept = torch.from_numpy(channels)
+    for old, narrow in zip((group.first, group.second), narrowed(group, channels, masks), strict=True):
+        replace_module_(model, old, narrow)
     norm = group.norm
     if norm is not None:
         for name, value in _per_channel(norm):
             cut = value.detach()[kept].clone()
             setattr(norm, name, _parameter(cut, value) if isinstance(value, nn.Parameter) else cut)
         norm.num_features = len(channels)
+
+
+@torch.no_grad()
+def narrowed(
+    group: ChannelGroup, channels: Int[np.ndarray, " n"], masks: Float[np.ndarray, " n"]
+) -> tuple[nn.Conv2d, nn.Conv2d]:
+    """Return both convolutions of a group with some of its channels alone, masks folded into the second."""
+    kept, factors = torch.from_numpy(channels), torch.from_numpy(masks).to(group.weight)
+    first, second = _resized(group.first, len(channels), None), _resized(group.second, None, len(channels))
+    first.weight = _parameter(group.first.weight[kept], group.first.weight)
+    if group.first.bias is not None:
+        first.bias = _parameter(group.first.bias[kept], group.first.bias)
+    second.weight = _parameter(group.second.weight[:, kept] * factors[None, :, None, None], group.second.weight)
+    second.bias = group.second.bias
+    return first, second
 
 
 def prune_like_(model: nn.Module, widths: dict[tuple[str, ...], int]) -> nn.Module:

@@ -30,6 +30,8 @@ from gossamer.models.lowrank.classifier_networks import (
 from gossamer.models.lowrank.classifier_training import train_classifier
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.lowrank.fine_tuning import steady_rate
+from gossamer.models.lowrank.finishing import fold_norms
+from gossamer.models.lowrank.folding import LATER
 from gossamer.models.lowrank.images import AUGMENTATIONS, Preparation, augment
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.pruning import PRUNE, prune
@@ -50,12 +52,12 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
     `refit`, `recalibrate`: see `compress`, and `prune` for scheme "prune"; `budget_of` is the `of` of `Budget`), with
     `measured_rounds`, `iterations` and `polish` of the search on batches of `search_rows`, and fine-tuned for
     `fine_tune_epochs` at `fine_tune_rate`. Milliseconds are those of `timed_rows` inputs, or of a batch of the search
-    where it is None; with `fold` batch norms become part of the layers before them, at the end. Without any budget the
-    network stays whole, as a row to compare with. Images are augmented wherever the network learns or its statistics
-    are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so. Search
-    and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the classes that
-    they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter, or what `steady_rate`
-    bounds it to.
+    where it is None; with `fold` batch norms become part of the layers before them, after any fine-tuning. Without any
+    budget the network stays whole, as a row to compare with. Images are augmented wherever the network learns or its
+    statistics are taken: "full" flips and shifts them, "flip" and "none" do less, for networks that were trained so.
+    Search and fine-tuning have for their `guide` the whole network's own "answers" to them, or the "loss" of the
+    classes that they should have; a `fine_tune_rate` of None is 0.1 with the former and 0.01 with the latter, or what
+    `steady_rate` bounds it to.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -143,10 +145,6 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_choice("guide", self.guide, GUIDES)
         for name in ("recalibrate", "fold"):
             check_bool(name, getattr(self, name))
-        if self.fold and self.fine_tune_epochs:
-            raise ValueError(
-                f"fine_tune_epochs must be 0 where fold takes the batch norms away, got {self.fine_tune_epochs!r}"
-            )
         if self.timed_rows is not None:
             check_int("timed_rows", self.timed_rows, at_least=1)
         self._check_compression()
@@ -191,7 +189,12 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
 
     def _options(self) -> dict[str, Any]:
         split = {} if self.scheme == PRUNE else {**super()._options(), "scheme": self.scheme}
-        return {**split, "recalibrate": self.recalibrate, "fold": self.fold}
+        return {**split, "recalibrate": self.recalibrate, "fold": LATER if self.fold else False}
+
+    def _answering(self, network: nn.Module) -> nn.Module:
+        if not self.fold:
+            return network
+        return fold_norms(network, example=torch.zeros(2, *self.shape_))  # its shape is all that matters
 
     def _compressor(self) -> Callable[..., nn.Module]:
         return prune if self.scheme == PRUNE else super()._compressor()

@@ -64,6 +64,10 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
         """Return what guides the search for masks: the loss, or None for the whole network's own answers."""
         return self._loss
 
+    def _answering(self, network: nn.Module) -> nn.Module:
+        """Return a network that will not be trained any more as it answers soonest."""
+        return network
+
     @abstractmethod
     def _fine_tune(self, network: nn.Module, data: Any) -> None:
         """Train the compressed network for `fine_tune_epochs`."""
@@ -126,9 +130,10 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
                 "compress the model it came from"
             )
         small = self._compressed(data)
-        report: Any = small.compression_report
         if self.fine_tune_epochs:
             self._fine_tune(small, data)
+        small = self._answering(small)
+        report: Any = small.compression_report
         self._prepare_stored(small)
         self.network_, self.report_, self.milliseconds_ = small.eval(), report, report.after["milliseconds"]
         return self

@@ -17,23 +17,23 @@ from gossamer.models.lowrank.answers import Guide
 from gossamer.models.lowrank.assembly import unroll_
 from gossamer.models.lowrank.attempts import (
     COBLA,
-    TIME_REPEATS,
     Attempt,
     Holder,
     Work,
     compress_within,
+    costs_before,
 )
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
 from gossamer.models.lowrank.counting import (
     batch_norms,
     check_replaced,
-    count_costs,
     count_macs,
     evaluating,
     observe_uses,
 )
 from gossamer.models.lowrank.factors import Factors, factorise
+from gossamer.models.lowrank.folding import fold_and_count_
 from gossamer.models.lowrank.matrices import SCHEMES
 from gossamer.models.lowrank.observing import InputStatistics, WatchWeights
 from gossamer.models.lowrank.output_metric import OutputMetrics
@@ -41,7 +41,6 @@ from gossamer.models.lowrank.problem import WHOLE
 from gossamer.models.lowrank.report import CompressionReport, LayerChange
 from gossamer.models.lowrank.search import Allocation, SearchSettings
 from gossamer.models.lowrank.sites import find_sites, matches
-from gossamer.models.lowrank.timing import time_models
 
 METRIC_BATCHES = 4  # a backward pass costs more than a forward one
 
@@ -62,7 +61,7 @@ def compress(
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
     example: Any = None,
-    fold: bool = False,
+    fold: bool | str = False,
 ) -> nn.Module:
     """Return a copy of `model` whose layers are split into two where that pays, within every limit of `budget`.
 
@@ -75,7 +74,8 @@ def compress(
     inputs instead of that of the weight; `refit` fits the second of the two anew, layer after layer, to what the
     compressed layers before it pass on, wherever factors are fitted if it is None; `recalibrate` renews the statistics
     of batch norms. `keep` and `only` are patterns of layers' names, as in a shell. With `fold` batch norms become part
-    of the layers before them, for a network that will not be trained any more.
+    of the layers before them, for a network that will not be trained any more; with `fold="later"` they stay, but times
+    are those without them, as `fold_norms` leaves the network after its training.
 
     The model itself is not changed. What is returned holds ordinary layers only and carries its
     `compression_report`. LSTM, GRU and attention are split matrix by matrix, embeddings and tied output layers as one.
@@ -93,16 +93,15 @@ def compress(
     source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     whole = copy_of(model)  # what answers and is timed: passes may leave traces in it
     work = _prepare(whole, counted_batch(source, example), source, scheme, keep, only)
-    original = count_costs(work.model, work.example)
-    if "milliseconds" in budget.names:
-        original["milliseconds"] = time_models([whole], work.example, TIME_REPEATS)[0]
+    original = costs_before(whole, work.model, work.example, budget)
     is_recalibrated = recalibrate and bool(batch_norms(work.model))
     factors = _factors(work, source.first(calibration_batches) if fitted else [], is_recalibrated)
     limits = budget.limits(original, _open_costs(work), work.num_rows)
     renewing = calibration_batches if is_recalibrated else 0
-    attempt = Attempt(whole, work, factors, source, loss, search, renewing, refits=refits, folds=fold)
+    attempt = Attempt(whole, work, factors, source, loss, search, renewing, refits=refits, folds=bool(fold))
     found = compress_within(attempt, allocator, original, limits, budget.time_share)
     attempt.finish(found, allocator)
+    folded = fold_and_count_(found.network, work.example, found.after) if fold is True else ()
     check_met(found.after, limits)
     return_buffers_(found.network, model, except_norms=found.is_recalibrated)
     report = CompressionReport(
@@ -117,7 +116,7 @@ def compress(
         recalibrated=found.is_recalibrated,
         seconds=time.perf_counter() - began,
         iterations=tuple(found.allocation.iterations),
-        folded=found.folded,
+        folded=folded,
     )
     found.network.compression_report = report  # type: ignore[assignment]
     return found.network

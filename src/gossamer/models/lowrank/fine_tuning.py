@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 # The distance to answers is a share of their variance, so that its gradients are small beside those of other losses.
 DISTANCE_RATE, OTHER_RATE = 0.1, 0.01
+CLIP_NORM = 5.0
+TRIED_STEPS = 10  # what momentum of 0.9 needs to come to its full length
+CUT, MOST_CUTS = 4.0, 10
+SPIKE = 2.0  # of the loss before the first step: a network that comes to more on the way is thrown away
 
 
 def fine_tune(
@@ -81,11 +85,13 @@ def fine_tune(
 
 
 def steady_rate(network: nn.Module, batch: Batch, criterion: Guide) -> float:
-    """Return the learning rate to begin with: the usual one, or loss / ‖gradient‖² on a batch where that is less.
+    """Return the learning rate to begin with: the usual one, or a shorter one that brings the loss of a batch down.
 
-    A step of that length (Polyak's) would bring the loss to zero if it were linear, and one that is much longer goes
-    where nothing is known of it: layers without normalisation explode there. Loizou et al., *Stochastic Polyak
-    step-size for SGD*, 2021, bound a step in the same way.
+    It is at most loss / ‖gradient‖² on that batch: a step of that length (Polyak's) would bring the loss to zero if it
+    were linear, and one that is much longer goes where nothing is known of it (Loizou et al., *Stochastic Polyak
+    step-size for SGD*, 2021, bound steps so). Momentum and curvature may still make it too long, above all without
+    batch norms; it is tried on a copy of the network for some steps, and cut where the loss is higher after them, or
+    twice as high on the way: a network that was thrown away may still end lower, by one answer to everything.
 
     >>> from torch.nn.functional import mse_loss
     >>> network, batch = nn.Linear(1, 1, bias=False), ((torch.tensor([[10.0]]),), torch.tensor([[0.0]]))
@@ -94,16 +100,45 @@ def steady_rate(network: nn.Module, batch: Batch, criterion: Guide) -> float:
     >>> steady_rate(network, batch, mse_loss)  # a loss of 100 and a gradient of 200
     0.0025
     """
-    usual = DISTANCE_RATE if criterion is distance_to_answers else OTHER_RATE
-    probe, (inputs, target) = copy_of(network), batch
-    learned = [parameter for parameter in probe.parameters() if parameter.requires_grad]
-    with torch.enable_grad(), evaluating(probe, batch_statistics=True):
-        loss = one_number(criterion(probe(*inputs), target))
+    rate = DISTANCE_RATE if criterion is distance_to_answers else OTHER_RATE
+    rate = min(rate, _polyak_step(network, batch, criterion))
+    for _ in range(MOST_CUTS):
+        losses = _tried(network, batch, criterion, rate)
+        # What is not a number is not lower, either; a loss may be below zero.
+        if losses[-1] <= losses[0] and all(loss - losses[0] <= (SPIKE - 1) * abs(losses[0]) for loss in losses):
+            break
+        rate /= CUT
+    return rate
+
+
+def _polyak_step(network: nn.Module, batch: Batch, criterion: Guide) -> float:
+    """Return loss / ‖gradient‖²; a loss that is negative, or nothing at all, or has no gradient, sets no bound."""
+    copy, (inputs, target) = copy_of(network), batch
+    learned = _optimiser(copy, 1.0).param_groups[0]["params"]
+    with torch.enable_grad(), evaluating(copy, batch_statistics=True):
+        loss = one_number(criterion(copy(*inputs), target))
         gradients = torch.autograd.grad(loss, learned, allow_unused=True) if loss.requires_grad else ()
     square = sum(float(gradient.double().square().sum()) for gradient in gradients if gradient is not None)
     step = float(loss.detach()) / square if square > 0 else 0.0
-    # A loss may be negative or nothing at all: then there is no such step.
-    return min(usual, step) if step > 0 else usual
+    return step if step > 0 else math.inf
+
+
+def _tried(network: nn.Module, batch: Batch, criterion: Guide, rate: float) -> list[float]:
+    """Return the losses of a batch before each of some steps on it, and after them."""
+    copy, (inputs, target) = copy_of(network), batch
+    optimiser = _optimiser(copy, rate)
+    losses: list[float] = []
+    with torch.enable_grad(), evaluating(copy, batch_statistics=True):
+        for number in range(TRIED_STEPS + 1):
+            optimiser.zero_grad()
+            loss = one_number(criterion(copy(*inputs), target))
+            losses.append(float(loss.detach()))
+            if number == TRIED_STEPS or not loss.requires_grad or not math.isfinite(losses[-1]):
+                break
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], CLIP_NORM)
+            optimiser.step()
+    return losses
 
 
 def learn(
@@ -126,7 +161,7 @@ def learn(
     from gossamer.training.step import GradientStep
 
     learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.SGD(learned, lr=learning_rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
+    optimiser = _optimiser(network, learning_rate)
     total = epochs * batches.count(process_count())
     scheduler = LambdaLR(optimiser, lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / total))))
 
@@ -134,10 +169,15 @@ def learn(
         inputs, target = batch
         return one_number(criterion(module(*inputs), target))
 
-    step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=5.0, random_state=random_state)
+    step = GradientStep(network, loss, optimiser, scheduler=scheduler, clip_norm=CLIP_NORM, random_state=random_state)
     fabric = make_fabric(device="cuda" if learned[0].is_cuda else "cpu")
     with channels_last(network):
         return fit(step, batches, epochs=epochs, description=description, fabric=fabric)
+
+
+def _optimiser(network: nn.Module, rate: float) -> torch.optim.SGD:
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    return torch.optim.SGD(learned, lr=rate, momentum=0.9, nesterov=True, weight_decay=1e-4)
 
 
 @contextmanager
@@ -224,7 +264,7 @@ def _check_networks(small: object, whole: object, loss: object) -> None:
     if isinstance(report, CompressionReport) and report.folded:
         raise ValueError(
             f"small must have its batch norms to be trained, got one with {len(report.folded)} of them folded; "
-            "fine-tune what compress returns without fold"
+            "fine-tune what compress returns with fold='later', and fold it after that, by fold_norms"
         )
     if not any(parameter.requires_grad for parameter in small.parameters()):
         raise ValueError("small must have parameters that require a gradient, got none that does")

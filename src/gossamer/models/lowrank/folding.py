@@ -20,7 +20,19 @@ from gossamer.models.lowrank.flow import Flow, owner_of, owners_of, watch_flow
 from gossamer.models.lowrank.sites import Convolution
 
 Folded = tuple[str, str]  # the names of a layer and of the batch norm that became part of it
+LATER = "later"  # a network that is promised the time of a folded one, and trained on before it is folded
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
+
+
+def check_fold(fold: object) -> bool | str:
+    """Return whether batch norms become part of the layers before them, now or later, checked.
+
+    >>> check_fold(LATER), check_fold(True)
+    ('later', True)
+    """
+    if not isinstance(fold, bool) and fold != LATER:
+        raise ValueError(f"fold must be True, False or {LATER!r}, got {fold!r}")
+    return fold
 
 
 def folded_copy(model: nn.Module, example: Batch) -> nn.Module:

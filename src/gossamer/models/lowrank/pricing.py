@@ -9,9 +9,11 @@ from jaxtyping import Float
 
 from gossamer.models.lowrank.factors import Factors
 from gossamer.models.lowrank.observing import Call
-from gossamer.models.lowrank.problem import LayerChoices, Problem
+from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 from gossamer.models.lowrank.sites import Site
 from gossamer.models.lowrank.timing import ranks_to_time, time_choices
+
+FASTER = 0.95  # of the whole layer's time: what is hardly less may be more when it is timed again
 
 
 def price_choices(
@@ -20,7 +22,7 @@ def price_choices(
     """Return the costs of leaving a site whole and of each rank; MACs are those of the whole example batch.
 
     Multiply-adds, numbers and bytes are linear in the rank. Milliseconds are measured at some ranks, and where they are
-    limited only those ranks that are really faster than the whole layer are open.
+    limited only those ranks that are clearly faster than the whole layer are open.
     """
     ranks = np.arange(1, factors.rank + 1, dtype=np.float64)
     linear = {
@@ -66,12 +68,24 @@ def make_problem(
 def _milliseconds(site: Site, factors: Factors, calls: Sequence[Call]) -> Float[np.ndarray, " choices"]:
     largest_paying = max(1, int(site.weight.numel() / site.rank_params()))
     ranks = ranks_to_time(factors.rank, largest_paying)
-    measured = time_choices(site, factors, calls, ranks)
-    costs = np.full(factors.rank + 1, np.inf)
-    costs[0] = measured[0]
+    return price_times(factors.rank, ranks, time_choices(site, factors, calls, ranks))
+
+
+def price_times(
+    full_rank: int, ranks: Sequence[int], measured: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " choices"]:
+    """Return the milliseconds of every choice from those `measured` of the whole, first, and then of some `ranks`.
+
+    >>> price_times(4, [1, 3], np.array([5.0, 2.0, 1.5])).tolist()
+    [5.0, 2.0, inf, 2.0, inf]
+    >>> price_times(2, [1, 2], np.array([5.0, 4.0, 4.9])).tolist()
+    [5.0, 4.0, inf]
+    """
+    costs = np.full(full_rank + 1, np.inf)
+    costs[WHOLE] = measured[0]
     # Noise may say that a lower rank is slower: time rises with the rank.
     rising = np.maximum.accumulate(measured[1:])
     for rank, cost in zip(ranks, rising, strict=True):
-        if cost < measured[0]:
+        if cost < FASTER * measured[0]:
             costs[rank] = cost
     return costs

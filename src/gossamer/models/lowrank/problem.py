@@ -56,6 +56,11 @@ class Problem:
     cost_names: tuple[str, ...]
     rows: int = 1  # examples that multiply-adds are those of; budgets are told per example
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether some ranks of a layer are not open, as where only a few have been timed."""
+        return any(np.isinf(layer.costs).any() for layer in self.layers)
+
     def total(self, ranks: Sequence[int]) -> Float[np.ndarray, " C"]:
         """Return what a choice of ranks costs."""
         return self.fixed + sum(
@@ -71,12 +76,16 @@ class Problem:
         shares = [layer.kept()[rank] / layer.kept()[WHOLE] for layer, rank in zip(self.layers, ranks, strict=True)]
         return float(np.log(np.maximum(shares, np.finfo(float).tiny)).sum())
 
-    def check_reachable(self) -> None:
-        """Refuse a budget below what the cheapest choices cost, and say what that is."""
+    def least(self) -> dict[str, float]:
+        """Return the least that any choice of ranks costs, of each cost by itself."""
         cheapest = self.fixed + sum(
             (layer.costs[layer.open_choices()].min(axis=0) for layer in self.layers), np.zeros(len(self.fixed))
         )
-        for name, least, limit in zip(self.cost_names, cheapest, self.limits, strict=True):
+        return dict(zip(self.cost_names, map(float, cheapest), strict=True))
+
+    def check_reachable(self) -> None:
+        """Refuse a budget below what the cheapest choices cost, and say what that is."""
+        for (name, least), limit in zip(self.least().items(), self.limits, strict=True):
             if least > limit:
                 rows = self.rows if name == "macs" else 1
                 needed = f"{least:.4g}" if name == "milliseconds" else f"{int(np.ceil(least / rows)):,}"

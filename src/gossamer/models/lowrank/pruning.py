@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,19 @@ from torch import nn
 from gossamer.core.checks import check_choice
 from gossamer.models.lowrank.admission import check_arguments, check_model, check_pass, copy_of, return_buffers_
 from gossamer.models.lowrank.answers import AnsweredBatches, Guide, choose_guide
-from gossamer.models.lowrank.attempts import COBLA, RULES
+from gossamer.models.lowrank.attempts import (
+    COBLA,
+    RULES,
+    Outcome,
+    compress_within,
+    costs_before,
+    totals_to_save_from,
+)
 from gossamer.models.lowrank.batches import Batch, BatchSource, counted_batch, num_rows
 from gossamer.models.lowrank.budget import Budget, check_met, per_example
+from gossamer.models.lowrank.channel_pricing import Inputs, channel_costs, price_channels
 from gossamer.models.lowrank.channels import ChannelGroup, ChannelMasks, cut_channels_, find_groups
-from gossamer.models.lowrank.counting import (
-    batch_norms,
-    check_replaced,
-    count_costs,
-    evaluating,
-    observe_uses,
-)
+from gossamer.models.lowrank.counting import batch_norms, check_replaced, count_costs, evaluating
 from gossamer.models.lowrank.folding import fold_and_count_
 from gossamer.models.lowrank.observing import Call, WatchWeights
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
@@ -38,7 +42,6 @@ from gossamer.models.lowrank.search import (
     first_triplets,
 )
 from gossamer.models.lowrank.sites import find_sites
-from gossamer.models.lowrank.timing import time_models
 
 PRUNE = "prune"  # the scheme's name
 PRUNING_ALLOCATORS = (COBLA, "pos_cvx", "pos_greedy", "cptv", "uniform")  # the others look at singular values
@@ -58,60 +61,125 @@ def prune(
     calibration_batches: int = 8,
     search: SearchSettings | None = None,
     example: Any = None,
-    fold: bool = False,
+    fold: bool | str = False,
 ) -> nn.Module:
     """Return a copy of `model` with fewer channels between convolutions, within every limit of `budget`.
 
     Channels are cut between two convolutions that nothing else sees, with a batch norm or channel-wise functions in
     between: the inner channels of residual blocks, not those that shortcuts share. A channel's importance is the energy
     that it brings to the second convolution, ‖w_c‖² times the mean square of its input where `fitted`. The allocator
-    "cobla" masks channels and searches as `compress` does; the others take the most important ones. Other arguments
-    as in `compress`; there are no milliseconds to promise.
+    "cobla" masks channels and searches as `compress` does; the others take the most important ones. Milliseconds are
+    promised by timing both convolutions with some of their channels, and kept as by `compress`, as are other arguments.
     """
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches, search, keep, only)
     check_choice("allocator", allocator, PRUNING_ALLOCATORS)
-    if budget.milliseconds is not None:
-        raise ValueError(
-            f"budget milliseconds must be left out for pruning, got {budget.milliseconds!r}; limit macs instead"
-        )
     source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
     counted = counted_batch(source, example)
     whole_model, work = _two_copies(model, counted)
     groups = _open_groups(work, counted, keep, only)
-    original, rows = count_costs(work, counted), num_rows(counted)
-    costs = _channel_costs(work, groups, counted)
-    pairs = list(zip(groups, costs, strict=True))
-    whole = {name: float(sum(group.num_channels * cost[name] for group, cost in pairs)) for name in original}
-    limits = budget.limits(original, whole, rows)
-    energies = _importance(work, groups, source.first(calibration_batches) if fitted else [])
-    problem = _problem(groups, energies, costs, original, whole, limits, rows)
-    has_norms = recalibrate and bool(batch_norms(work))
-    guide = choose_guide(loss, source, whole_model)
-    allocation = _allocate(allocator, problem, work, groups, guide, search, has_norms)
-    is_recalibrated = has_norms and any(map(_is_cut, groups, allocation.kept, allocation.masks))
-    after = _cut_(work, groups, allocation, counted)
-    check_met(after, limits)
-    if is_recalibrated:
-        recalibrate_(work, source.first(calibration_batches))
-    folded = fold_and_count_(work, counted, after) if fold else ()
-    original["milliseconds"], after["milliseconds"] = time_models([whole_model, work], counted)
-    return_buffers_(work, model, except_norms=is_recalibrated)
-    report = CompressionReport(
-        layers=tuple(_change(*pair, kept, rows) for pair, kept in zip(pairs, allocation.kept, strict=True)),
-        before=per_example(original, rows),
-        after=per_example(after, rows),
+    original, rows = costs_before(whole_model, work, counted, budget), num_rows(counted)
+    costs, inputs = channel_costs(work, groups, counted)
+    limits = budget.limits(original, _open_costs(groups, costs), rows)
+    attempt = PruningAttempt(
+        whole_model,
+        work,
+        groups,
+        _importance(work, groups, source.first(calibration_batches) if fitted else []),
+        costs,
+        inputs,
+        counted,
+        choose_guide(loss, source, whole_model),
+        search,
+        source.first(calibration_batches) if recalibrate and batch_norms(work) else [],
+        folds=bool(fold),
+    )
+    found = compress_within(attempt, allocator, original, limits, budget.time_share, means="pruning")
+    attempt.renew(found)
+    folded = fold_and_count_(found.network, counted, found.after) if fold is True else ()
+    check_met(found.after, limits)
+    return_buffers_(found.network, model, except_norms=found.is_recalibrated)
+    found.network.compression_report = CompressionReport(  # type: ignore[assignment]
+        layers=_changes(groups, costs, found.allocation, rows),
+        before=per_example(found.before, rows),
+        after=per_example(found.after, rows),
         limits=per_example(limits, rows),
         allocator=allocator,
         scheme=PRUNE,
         fitted=fitted,
-        recalibrated=is_recalibrated,
+        recalibrated=found.is_recalibrated,
         seconds=time.perf_counter() - began,
-        iterations=tuple(allocation.iterations),
+        iterations=tuple(found.allocation.iterations),
         folded=folded,
     )
-    work.compression_report = report  # type: ignore[assignment]
-    return work
+    return found.network
+
+
+@dataclass
+class PruningAttempt:
+    """All that pruning to some limits takes, whatever they are and whoever allocates.
+
+    `model` stays whole and `work` is a copy with the `groups`, one channel of which costs `costs`; `energies` are their
+    channels', in falling order, and `inputs` what convolutions are given on the `example`. Batch norms get new
+    statistics from the batches `renewing`, where there are any; with `folds` networks are timed folded.
+    """
+
+    model: nn.Module
+    work: nn.Module
+    groups: list[ChannelGroup]
+    energies: list[Float[np.ndarray, " C"]]
+    costs: list[dict[str, int]]
+    inputs: Inputs
+    example: Batch
+    guide: tuple[Guide, BatchSource | AnsweredBatches]
+    search: SearchSettings | None
+    renewing: list[Batch]
+    folds: bool
+
+    def __call__(self, allocator: str, original: dict[str, float], limits: dict[str, float]) -> Outcome:
+        """Return a copy of the network that is cut within `limits`, its statistics as they were."""
+        totals = totals_to_save_from(self.model, self.example, original, limits, folds=self.folds)
+        problem = self._problem(totals, limits)
+        allocation = self._allocate(allocator, problem)
+        small, groups = copy.deepcopy((self.work, self.groups))
+        after = _cut_(small, groups, allocation, self.example)
+        found = Outcome(small, dict(original), after, allocation, problem.least())
+        found.time_beside(self.model, self.example, is_limited="milliseconds" in limits, folds=self.folds)
+        return found
+
+    def renew(self, found: Outcome) -> None:
+        """Renew the statistics of a network that was cut, in place."""
+        if self.renewing and any(map(_is_cut, self.groups, found.allocation.kept, found.allocation.masks)):
+            recalibrate_(found.network, self.renewing)
+            found.is_recalibrated = True
+
+    def _problem(self, totals: Mapping[str, float], limits: Mapping[str, float]) -> Problem:
+        names = tuple(limits)
+        layers = []
+        for group, energy, cost in zip(self.groups, self.energies, self.costs, strict=True):
+            shape = (group.num_channels, group.num_channels)
+            table = price_channels(group, cost, names, self.inputs)
+            layers.append(LayerChoices(next(iter(group.modules)), energy, table, shape))
+        whole = sum((layer.costs[WHOLE] for layer in layers), np.zeros(len(names)))
+        # Layers timed one by one may add up to more than the network: nothing costs less than nothing.
+        fixed = np.maximum(np.array([totals[name] for name in names]) - whole, 0)
+        problem = Problem(
+            tuple(layers), fixed, np.array([limits[name] for name in names]), names, num_rows(self.example)
+        )
+        problem.check_reachable()
+        return problem
+
+    def _allocate(self, allocator: str, problem: Problem) -> Allocation:
+        if allocator != COBLA:
+            return first_triplets(RULES[allocator](problem), problem)
+        # All channels cost what the whole layer costs, so that unlike a low rank "whole" can be searched, too.
+        start = [
+            layer.rank if rank == WHOLE else rank
+            for layer, rank in zip(problem.layers, RULES["pos_cvx"](problem), strict=True)
+        ]
+        masks = [ChannelMasks(group.weight, group.order) for group in self.groups]
+        network = MaskedNetwork(self.work, self.groups, masks, *self.guide, batch_statistics=bool(self.renewing))
+        return allocate_cobla(network, problem, start, self.search or SearchSettings())
 
 
 def _two_copies(model: nn.Module, example: Batch) -> tuple[nn.Module, nn.Module]:
@@ -134,19 +202,10 @@ def _open_groups(
     return groups
 
 
-def _channel_costs(model: nn.Module, groups: Sequence[ChannelGroup], example: Batch) -> list[dict[str, int]]:
-    """Return what one channel of each group costs; MACs are those of the whole example batch."""
-    sites = find_sites(model, scheme="channel")
-    observe_uses(model, sites, example)
-    macs = {site.first: sum(use.whole_macs for use in site.uses) for site in sites}
-    return [
-        {
-            "macs": (macs[group.first] + macs[group.second]) // group.num_channels,
-            "params": group.channel_params(),
-            "bytes": group.channel_bytes(),
-        }
-        for group in groups
-    ]
+def _open_costs(groups: Sequence[ChannelGroup], costs: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    """Return what all channels that may be cut cost together."""
+    pairs = list(zip(groups, costs, strict=True))
+    return {name: float(sum(group.num_channels * cost[name] for group, cost in pairs)) for name in costs[0]}
 
 
 @torch.no_grad()
@@ -177,48 +236,6 @@ def _importance(model: nn.Module, groups: Sequence[ChannelGroup], batches: Seque
     return found
 
 
-def _problem(
-    groups: Sequence[ChannelGroup],
-    energies: Sequence[Float[np.ndarray, " C"]],
-    costs: Sequence[Mapping[str, int]],
-    original: Mapping[str, float],
-    whole: Mapping[str, float],
-    limits: Mapping[str, float],
-    rows: int,
-) -> Problem:
-    names = tuple(limits)
-    layers = []
-    for group, energy, cost in zip(groups, energies, costs, strict=True):
-        numbers = np.concatenate([[group.num_channels], np.arange(1, group.num_channels + 1)]).astype(np.float64)
-        table = np.stack([cost[name] * numbers for name in names], axis=1)
-        layers.append(LayerChoices(next(iter(group.modules)), energy, table, (group.num_channels, group.num_channels)))
-    fixed = np.array([original[name] - whole[name] for name in names])
-    problem = Problem(tuple(layers), fixed, np.array([limits[name] for name in names]), names, rows)
-    problem.check_reachable()
-    return problem
-
-
-def _allocate(
-    allocator: str,
-    problem: Problem,
-    model: nn.Module,
-    groups: Sequence[ChannelGroup],
-    guide: tuple[Guide, BatchSource | AnsweredBatches],
-    search: SearchSettings | None,
-    batch_statistics: bool,
-) -> Allocation:
-    if allocator != COBLA:
-        return first_triplets(RULES[allocator](problem), problem)
-    # All channels cost what the whole layer costs, so that unlike a low rank "whole" can be searched, too.
-    start = [
-        layer.rank if rank == WHOLE else rank
-        for layer, rank in zip(problem.layers, RULES["pos_cvx"](problem), strict=True)
-    ]
-    masks = [ChannelMasks(group.weight, group.order) for group in groups]
-    network = MaskedNetwork(model, groups, masks, *guide, batch_statistics=batch_statistics)
-    return allocate_cobla(network, problem, start, search or SearchSettings())
-
-
 def _cut_(model: nn.Module, groups: Sequence[ChannelGroup], allocation: Allocation, example: Batch) -> dict[str, float]:
     """Cut the network, and return what it costs."""
     cut = [group for group, kept in zip(groups, allocation.kept, strict=True) if kept is not None]
@@ -238,16 +255,23 @@ def _is_cut(group: ChannelGroup, kept: np.ndarray | None, masks: np.ndarray | No
     return kept is not None and masks is not None and (len(kept) < group.num_channels or bool((masks != 1).any()))
 
 
-def _change(group: ChannelGroup, cost: Mapping[str, int], kept: np.ndarray | None, rows: int) -> LayerChange:
-    number = group.num_channels if kept is None else len(kept)
-    return LayerChange(
-        names=tuple(group.modules),
-        kind="channels",
-        shape=tuple(group.weight.shape),
-        rank=None if number == group.num_channels else number,
-        full_rank=group.num_channels,
-        macs_before=group.num_channels * cost["macs"] // rows,
-        macs_after=number * cost["macs"] // rows,
-        params_before=group.num_channels * cost["params"],
-        params_after=number * cost["params"],
-    )
+def _changes(
+    groups: Sequence[ChannelGroup], costs: Sequence[Mapping[str, int]], allocation: Allocation, rows: int
+) -> tuple[LayerChange, ...]:
+    changes = []
+    for group, cost, kept in zip(groups, costs, allocation.kept, strict=True):
+        number = group.num_channels if kept is None else len(kept)
+        changes.append(
+            LayerChange(
+                names=tuple(group.modules),
+                kind="channels",
+                shape=tuple(group.weight.shape),
+                rank=None if number == group.num_channels else number,
+                full_rank=group.num_channels,
+                macs_before=group.num_channels * cost["macs"] // rows,
+                macs_after=number * cost["macs"] // rows,
+                params_before=group.num_channels * cost["params"],
+                params_after=number * cost["params"],
+            )
+        )
+    return tuple(changes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from gossamer.models.lowrank.knapsack import allocate_exactly
 from gossamer.models.lowrank.problem import WHOLE, LayerChoices, Problem
 
 ATTEMPTS = 200
@@ -34,6 +35,36 @@ def round_ranks(
         f"budget must allow rank 1 of the layers that are not whole, got {problem.limits.tolist()} for "
         f"{', '.join(problem.cost_names)}"
     )
+
+
+def nearest_ranks(masks: Sequence[Float[np.ndarray, " R"] | None], problem: Problem) -> list[int]:
+    """Return the choices within all limits that maximise Σ_i c_i log k_i: of all layers at once, and exactly.
+
+    c_i is what layer i costs at its sum s_i = Σ_j m_ij. If all ranks were open and costs linear in them, the best
+    within what the sums cost would be k_i = s_i. Where only few ranks are open, as of milliseconds, layers that are
+    rounded one by one leave much of a budget to nobody. None in the place of masks is a layer that stays whole.
+    """
+    split = [place for place, mask in enumerate(masks) if mask is not None]
+    layers = [problem.layers[place] for place in split]
+    ranks = [WHOLE] * len(masks)
+    fixed = sum((problem.layers[place].costs[WHOLE] for place, mask in enumerate(masks) if mask is None), problem.fixed)
+    room = np.maximum(problem.limits - fixed, np.finfo(float).tiny)
+    values = []
+    for place, layer in zip(split, layers, strict=True):
+        weight = float((_costs_at(layer, float(masks[place].sum())) / room).sum())  # type: ignore[union-attr]
+        values.append(weight * np.log(np.concatenate([[layer.rank], np.arange(1, layer.rank + 1)])))
+    open_part = Problem(tuple(layers), fixed, problem.limits, problem.cost_names, problem.rows)
+    for place, rank in zip(split, allocate_exactly(open_part, values), strict=True):
+        ranks[place] = rank
+    return ranks
+
+
+def _costs_at(layer: LayerChoices, total: float) -> Float[np.ndarray, " C"]:
+    """Return the costs of a rank that need be neither whole nor open, between those of the open ones around it."""
+    choices = layer.open_choices()[1:]
+    known = np.concatenate([choices, [layer.rank]])
+    costs = np.concatenate([layer.costs[choices], layer.costs[[WHOLE]]])
+    return np.array([np.interp(total, known, column) for column in costs.T])
 
 
 def fill_ranks(ranks: Sequence[int], sums: Sequence[float | None], problem: Problem) -> list[int]:

@@ -18,7 +18,7 @@ from gossamer.models.lowrank.batches import BatchSource
 from gossamer.models.lowrank.counting import batch_norms, evaluating
 from gossamer.models.lowrank.polishing import polish_masks
 from gossamer.models.lowrank.problem import WHOLE, Problem
-from gossamer.models.lowrank.rounding import keep_triplets, round_ranks
+from gossamer.models.lowrank.rounding import keep_triplets, nearest_ranks, round_ranks
 from gossamer.models.lowrank.sqp import Iteration, minimise_masks
 
 
@@ -196,8 +196,8 @@ def allocate_cobla(
             return begin
         found, iterations = _search(network, problem, begin, settings)
         rounded: list[Allocation] = []
-        for _ in range(settings.roundings):
-            ranks = round_ranks(found, problem, rng)
+        drawn = [round_ranks(found, problem, rng) for _ in range(settings.roundings)]
+        for ranks in [*drawn, nearest_ranks(found, problem)] if problem.has_steps else drawn:
             if all(ranks != other.ranks for other in rounded):
                 rounded.append(_rounded(ranks, found, problem))
 
