@@ -34,14 +34,18 @@ ALLOCATORS = {
     "cobla-answers-long": "COBLA, guided by answers, polished longer",
     "cobla": "COBLA, guided by the loss",
     "pos-cvx": "POS-CVX",
+    "pos-cvx-flip": "POS-CVX, images flipped alone",
     "pos-greedy": "POS-Greedy",
     "cptv": "CPTV",
     "vbmf": "R-VBMF",
     "gavish-donoho": "hard threshold",
     "uniform": "uniform",
     "prune": "channels cut, masks by COBLA",
+    "torch-pruning-taylor": "channels cut by torch-pruning, Taylor",
+    "torch-pruning-magnitude": "channels cut by torch-pruning, magnitude",
 }
 ROW = re.compile(rf"(.+)-({'|'.join(TREATMENTS)})-(\d+)")
+PEER = re.compile(r"(torch-pruning-.+)-(\d+)")  # whose batch norms are recalibrated
 
 
 def main() -> None:
@@ -55,9 +59,11 @@ def matrix(name: str) -> str:
     cells: dict[tuple[int, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     whole = []
     for record in read_records(find_experiment(name).results):
-        match = ROW.fullmatch(record.row)
+        match, peer = ROW.fullmatch(record.row), PEER.fullmatch(record.row)
         if match:
             cells[int(match[3]), match[2]][match[1]].append(record.metrics[METRIC])
+        elif peer:
+            cells[int(peer[2]), "recalibrated"][peer[1]].append(record.metrics[METRIC])
         elif record.row == "whole":
             whole.append(record.metrics[METRIC])
     treatments = [key for key in TREATMENTS if any(treatment == key for _, treatment in cells)]
