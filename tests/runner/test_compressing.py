@@ -74,6 +74,31 @@ def test_a_network_of_ones_own_is_trained_on(network: str, tmp_path: Path) -> No
     assert not (tmp_path / "none").exists()
 
 
+BY_ANSWERS = """
+from gossamer.models.lowrank import ByAnswers
+
+def distance(output, answers):
+    assert len(answers) == 4
+    return (output - answers).abs().mean()
+
+loss = ByAnswers(distance)
+
+def images():
+    return [torch.randn(4, 8) for _ in range(3)]
+"""
+
+
+@pytest.mark.parametrize("steps", [None, 5])
+def test_a_distance_to_answers_may_be_ones_own(steps: int | None, network: str, tmp_path: Path) -> None:
+    Path(network).write_text(NETWORK + BY_ANSWERS)
+    places = (f"{network}:build", f"{network}:images")
+    small = compress_own(*places, tmp_path / "small", limits={"params": 0.8}, iterations=2, fine_tune_steps=steps)
+    assert small.compression_report.share("params") <= 0.8
+    Path(network).write_text(NETWORK + BY_ANSWERS.replace("abs().mean()", "nothing()"))
+    with pytest.raises(ValueError, match=r"net\.py:loss must take \(output, target\), got AttributeError"):
+        compress_own(*places, tmp_path / "none", limits={"params": 0.8}, iterations=2, fine_tune_steps=steps)
+
+
 NORMED = NETWORK.replace("nn.ReLU()", "nn.BatchNorm1d(8), nn.ReLU()")
 
 

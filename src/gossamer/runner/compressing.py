@@ -14,6 +14,7 @@ from torch import nn
 
 from gossamer.core.checks import check_int
 from gossamer.models.lowrank import Budget, SearchSettings, compress, fine_tune, fold_norms, prune
+from gossamer.models.lowrank.answers import needs_targets
 from gossamer.models.lowrank.batches import divided
 from gossamer.models.lowrank.folding import LATER
 from gossamer.models.lowrank.pruning import PRUNE
@@ -90,8 +91,8 @@ def compress_own(
             model, data=batches, budget=budget, loss=loss, search=search, example=inputs, **said
         )
         if fine_tune_steps is not None:
-            guide = {"whole": model} if loss is None else {"loss": loss}
-            small = fine_tune(small, data=batches, steps=fine_tune_steps, **guide)
+            whole = None if needs_targets(loss) else model
+            small = fine_tune(small, data=batches, steps=fine_tune_steps, loss=loss, whole=whole)
         if is_folded_later:
             first, _ = divided(next(iter(batches)), needs_targets=False)
             small = fold_norms(small, example=first if inputs is None else inputs)

@@ -14,7 +14,14 @@ from torch.nn import functional
 
 from gossamer import Budget, compress
 from gossamer.models.lowrank import SearchSettings, prune
-from gossamer.models.lowrank.answers import AnsweredBatches, choose_guide, distance_to_answers, real_tensors
+from gossamer.models.lowrank.answers import (
+    AnsweredBatches,
+    ByAnswers,
+    choose_guide,
+    class_distance,
+    distance_to_answers,
+    real_tensors,
+)
 from gossamer.models.lowrank.batches import BatchSource
 
 
@@ -80,6 +87,32 @@ def test_a_loss_is_taken_where_there_is_one():
     source, model = BatchSource(image_batches(), needs_targets=True), SmallCNN()
     assert choose_guide(functional.cross_entropy, source, model) == (functional.cross_entropy, source)
     assert choose_guide(None, source, model)[0] is distance_to_answers
+
+
+def test_answers_are_compared_as_one_says():
+    source, model = BatchSource(inputs(), needs_targets=False), network()
+    guide, batches = choose_guide(ByAnswers(class_distance), source, model)
+    assert guide is class_distance
+    assert isinstance(batches, AnsweredBatches)
+    assert ByAnswers(class_distance)(torch.tensor([[0.0, 8.0]]), torch.tensor([[3.0, 11.0]])) == 0
+
+
+@pytest.mark.parametrize("compressor", [compress, prune])
+def test_a_distance_of_ones_own_needs_no_targets(compressor):
+    torch.manual_seed(0)
+    parts = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    model, asked = nn.Sequential(*parts), []
+
+    def distance(output: Tensor, answers: Tensor) -> Tensor:
+        asked.append(answers.requires_grad)
+        return class_distance(output, answers)
+
+    data = [images for images, _ in image_batches()]
+    settings = {"budget": Budget(macs=0.6), "search": SearchSettings(iterations=3, polish=4)}
+    small = compressor(model, data=data, loss=ByAnswers(distance), **settings)
+    assert small.compression_report.share("macs") <= 0.6
+    assert asked
+    assert not any(asked)
 
 
 def test_the_search_keeps_the_answers_better_than_singular_values_do():

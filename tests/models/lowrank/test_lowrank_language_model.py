@@ -95,6 +95,30 @@ def test_fine_tuning_helps_on_what_it_was_tuned_on(whole: CompressedLanguageMode
     assert after.evaluate(train)["perplexity"] < before.evaluate(train)["perplexity"]
 
 
+def test_the_search_by_answers_looks_at_no_words_that_follow(
+    whole: CompressedLanguageModel, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> torch.Tensor:
+        raise InterruptedError("the loss was asked for")
+
+    monkeypatch.setattr(CompressedLanguageModel, "_loss", refuse)
+    found = small(whole, params=0.7)
+    assert found.report_.allocator == "cobla"
+    assert found.evaluate(two_topics().test)["params_share"] <= 0.7
+    with pytest.raises(InterruptedError, match="the loss was asked for"):
+        small(whole, params=0.7, guide="loss")
+
+
+@pytest.mark.parametrize("guide", ["answers", "loss"])
+def test_either_guide_keeps_more_than_singular_values_do(whole: CompressedLanguageModel, guide: str):
+    found = small(whole, params=0.5, guide=guide, iterations=10, polish=20)
+    rule = small(whole, params=0.5, allocator="pos_cvx")
+    ours, theirs = (model.evaluate(two_topics().test)["perplexity"] for model in (found, rule))
+    assert ours < 0.95 * theirs
+    with pytest.raises(ValueError, match=f"guide must be one of 'answers', 'loss', got '{guide}s'"):
+        small(whole, params=0.5, guide=f"{guide}s")
+
+
 def test_the_whole_network_is_kept_between_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     train, trained = two_topics().train, []
     original = module.train_language_model

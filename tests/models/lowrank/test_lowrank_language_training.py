@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from gossamer.models.lowrank.language_training import StreamPieces, train_language_model
+from gossamer.models.lowrank.language_training import StreamPieces, next_word_distance, train_language_model
 from gossamer.networks.lstm import LSTMLanguageModel
 
 
@@ -32,6 +32,18 @@ def test_pieces_follow_on_from_the_state_before_them(length: int, steps: int):
     assert drawn.max() == length - 1
     again = next(iter(StreamPieces(model, stream, num_rows=30, num_steps=6, seed=0)))
     assert torch.equal(again[1], pieces[0][1])
+
+
+def test_the_distance_is_that_of_probabilities_summed_word_by_word():
+    torch.manual_seed(0)
+    output, answers = (torch.randn(3, 2, 5, dtype=torch.float64) for _ in range(2))
+    expected = 0.0
+    for place in np.ndindex(3, 2):
+        own, theirs = (torch.exp(scores[place]) / torch.exp(scores[place]).sum() for scores in (output, answers))
+        expected += sum(float(q * torch.log(q / p)) for p, q in zip(own, theirs, strict=True)) / 6
+    assert float(next_word_distance((output, None), (answers, "states"))) == pytest.approx(expected)
+    assert float(next_word_distance((answers, None), (answers, None))) == pytest.approx(0)
+    assert torch.autograd.gradcheck(lambda o: next_word_distance((o, None), (answers, None)), output.requires_grad_())
 
 
 @pytest.mark.parametrize("num_samples", [None, 10])

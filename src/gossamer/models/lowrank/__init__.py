@@ -1,6 +1,6 @@
 """Low-rank compression of trained networks under a stated budget (COBLA)."""
 
-from gossamer.models.lowrank.answers import class_distance
+from gossamer.models.lowrank.answers import ByAnswers, class_distance
 from gossamer.models.lowrank.attempts import ALLOCATORS
 from gossamer.models.lowrank.budget import Budget
 from gossamer.models.lowrank.classifier import CompressedClassifier
@@ -23,6 +23,7 @@ __all__ = [
     "ALLOCATORS",
     "ESTIMATORS",
     "Budget",
+    "ByAnswers",
     "CompressedClassifier",
     "CompressedLanguageModel",
     "CompressionReport",

@@ -8,6 +8,7 @@ is to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,6 +21,21 @@ from gossamer.models.lowrank.counting import evaluating
 TINY = 1e-12
 TEMPERATURE = 4.0
 Guide = Callable[[Any, Any], Tensor]
+
+
+@dataclass(frozen=True)
+class ByAnswers:
+    """A loss for `compress` and `prune` that compares outputs with the whole network's own, by a `distance` of both.
+
+    Where there is no loss the distance is `distance_to_answers`, which fits any output. One that knows what outputs
+    mean may keep more: `ByAnswers(class_distance)` compares classes' probabilities.
+    """
+
+    distance: Guide
+
+    def __call__(self, output: Any, answers: Any) -> Tensor:
+        """Return how far an output is from the whole network's."""
+        return self.distance(output, answers)
 
 
 class AnsweredBatches:
@@ -44,11 +60,23 @@ class AnsweredBatches:
 def choose_guide(
     loss: Guide | None, source: BatchSource, model: nn.Module
 ) -> tuple[Guide, BatchSource | AnsweredBatches]:
-    """Return what the search minimises, and the batches with what it compares with: the answers where no loss is given.
+    """Return what the search minimises, and the batches with what it compares with: targets or answers.
 
     `model` is the whole network, which nobody changes meanwhile.
     """
-    return (loss, source) if loss is not None else (distance_to_answers, AnsweredBatches(source, model))
+    guide = ByAnswers(distance_to_answers) if loss is None else loss
+    if isinstance(guide, ByAnswers):
+        return guide.distance, AnsweredBatches(source, model)
+    return guide, source
+
+
+def needs_targets(loss: Guide | None) -> bool:
+    """Say whether a search by this loss compares with targets, which then must be there.
+
+    >>> needs_targets(None), needs_targets(ByAnswers(class_distance)), needs_targets(functional.cross_entropy)
+    (False, False, True)
+    """
+    return loss is not None and not isinstance(loss, ByAnswers)
 
 
 def gives_answers(source: BatchSource | AnsweredBatches) -> bool:

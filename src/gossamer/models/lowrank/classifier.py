@@ -19,7 +19,7 @@ from gossamer.core.remembering import content_hash, remembered
 from gossamer.core.search_space import Choice, Real, SearchSpace
 from gossamer.data.arrays import LabelledArrays
 from gossamer.data.vocabulary import Vocabulary
-from gossamer.models.lowrank.answers import Guide, distance_to_answers
+from gossamer.models.lowrank.answers import distance_to_answers
 from gossamer.models.lowrank.classifier_networks import (
     PREPARED,
     check_weights,
@@ -38,7 +38,6 @@ from gossamer.models.lowrank.pruning import PRUNE, prune
 from gossamer.models.stored_network import check_widths, network_arrays, seeded_weights
 from gossamer.persistence import JSON, check_array, check_names
 
-GUIDES = ("answers", "loss")
 ANSWERS_KEPT = 10_000  # batches, of a few kilobytes each
 ROWS_AT_ONCE = 64  # few enough for a layer's responses to stay in the cache
 
@@ -142,7 +141,6 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
         check_widths("hidden_dims", self.hidden_dims)
         check_choice("scheme", self.scheme, (*SCHEMES, PRUNE))
         check_choice("augmentation", self.augmentation, AUGMENTATIONS)
-        check_choice("guide", self.guide, GUIDES)
         for name in ("recalibrate", "fold"):
             check_bool(name, getattr(self, name))
         if self.timed_rows is not None:
@@ -178,9 +176,6 @@ class CompressedClassifier(ClassifierMixin, CompressedNetwork):
 
     def _loss(self, output: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(output, target)
-
-    def _guide(self) -> Guide | None:
-        return self._loss if self.guide == "loss" else None
 
     def _fine_tune(self, network: nn.Module, data: LabelledArrays) -> None:
         inputs, targets = _read(data)

@@ -29,6 +29,7 @@ from gossamer.models.lowrank.timing import time_models
 from gossamer.models.stored_network import restore_network
 from gossamer.persistence import JSON, Persistent
 
+GUIDES = ("answers", "loss")
 FINE_TUNING = ("fine_tune_epochs", "fine_tune_rate")  # settings of what follows the compression
 
 
@@ -37,7 +38,8 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
 
     Settings that subclasses share: `macs`, `params`, `bytes`, `milliseconds` and `budget_of` are the `Budget`; `keep`,
     `only`, `allocator`, `fitted`, `refit`, `calibration_batches` are those of `compress`, `measured_rounds`,
-    `iterations`, `polish` and `exact_gradients` those of its search.
+    `iterations`, `polish` and `exact_gradients` those of its search, whose `guide` is the whole network's "answers"
+    or the "loss".
     """
 
     network_: nn.Module
@@ -62,7 +64,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
 
     def _guide(self) -> Guide | None:
         """Return what guides the search for masks: the loss, or None for the whole network's own answers."""
-        return self._loss
+        return self._loss if self.guide == "loss" else None
 
     def _answering(self, network: nn.Module) -> nn.Module:
         """Return a network that will not be trained any more as it answers soonest."""
@@ -86,6 +88,7 @@ class CompressedNetwork(Persistent, BaseEstimator, ABC):
                 check_real(name, getattr(self, name), above=0)
         check_choice("budget_of", self.budget_of, WHOLES)
         check_choice("allocator", self.allocator, ALLOCATORS)
+        check_choice("guide", self.guide, GUIDES)
         for name in ("keep", "only"):
             check_patterns(name, getattr(self, name))
         for name in ("fitted", "exact_gradients"):

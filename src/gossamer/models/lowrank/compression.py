@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import PackedSequence
 from gossamer.core.checks import check_bool, check_choice
 from gossamer.core.remembering import remembered
 from gossamer.models.lowrank.admission import check_arguments, check_model, check_pass, copy_of, return_buffers_
-from gossamer.models.lowrank.answers import Guide
+from gossamer.models.lowrank.answers import Guide, needs_targets
 from gossamer.models.lowrank.assembly import unroll_
 from gossamer.models.lowrank.attempts import (
     COBLA,
@@ -69,13 +69,13 @@ def compress(
     batch norms; the first `calibration_batches` give the statistics, the first one the shapes that costs are counted
     from and the size that is timed, unless `example` gives inputs for just that: one image, for the time of one.
     The allocator "cobla" is guided by `loss(output, target)` or, without one, by how little the model's own answers
-    change, for which inputs alone will do; the other allocators look at neither. Convolutions are split by `scheme`,
-    "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise the error on the layer's own
-    inputs instead of that of the weight; `refit` fits the second of the two anew, layer after layer, to what the
-    compressed layers before it pass on, wherever factors are fitted if it is None; `recalibrate` renews the statistics
-    of batch norms. `keep` and `only` are patterns of layers' names, as in a shell. With `fold` batch norms become part
-    of the layers before them, for a network that will not be trained any more; with `fold="later"` they stay, but times
-    are those without them, as `fold_norms` leaves the network after its training.
+    change, for which inputs alone will do (`ByAnswers` measures that otherwise); the other allocators look at
+    neither. Convolutions are split by `scheme`, "spatial" (k×1, 1×k) or "channel" (k×k, 1×1). `fitted` factors minimise
+    the error on the layer's own inputs instead of that of the weight; `refit` fits the second of the two anew, layer
+    after layer, to what the compressed layers before it pass on, wherever factors are fitted if it is None;
+    `recalibrate` renews the statistics of batch norms. `keep` and `only` are patterns of layers' names, as in a shell.
+    With `fold` batch norms become part of the layers before them, for a network that will not be trained any more; with
+    `fold="later"` they stay, but times are those without them, as `fold_norms` leaves the network after its training.
 
     The model itself is not changed. What is returned holds ordinary layers only and carries its
     `compression_report`. LSTM, GRU and attention are split matrix by matrix, embeddings and tied output layers as one.
@@ -90,7 +90,7 @@ def compress(
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches, search, keep, only)
     check_choice("scheme", scheme, SCHEMES)
     refits = fitted if refit is None else check_bool("refit", refit)
-    source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
+    source = BatchSource(data, needs_targets=allocator == COBLA and needs_targets(loss))
     whole = copy_of(model)  # what answers and is timed: passes may leave traces in it
     work = _prepare(whole, counted_batch(source, example), source, scheme, keep, only)
     original = costs_before(whole, work.model, work.example, budget)

@@ -18,9 +18,15 @@ from gossamer.data.parts import over_words
 from gossamer.data.sentences import Sentences
 from gossamer.data.vocabulary import Vocabulary
 from gossamer.metrics.likelihood import perplexity_per_token
+from gossamer.models.lowrank.answers import ByAnswers, Guide
 from gossamer.models.lowrank.compressed_network import CompressedNetwork
 from gossamer.models.lowrank.kept_networks import check_folder, train_or_take_
-from gossamer.models.lowrank.language_training import Piece, StreamPieces, train_language_model
+from gossamer.models.lowrank.language_training import (
+    Piece,
+    StreamPieces,
+    next_word_distance,
+    train_language_model,
+)
 from gossamer.models.stored_network import network_arrays, seeded_weights
 from gossamer.networks.lstm import LSTMLanguageModel
 from gossamer.networks.word_streams import start_bias_, stream_log_probs
@@ -43,9 +49,10 @@ class CompressedLanguageModel(CompressedNetwork):
 
     Then it is compressed: see `compress` for `keep`, `only`, `allocator`, `fitted` and `refit`, `Budget` for
     `budget_of`. The LSTM's own matrices are only=["layers.*"]; "embedding" is the table, "output" an output layer of
-    its own. Masks are searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time.
-    `fine_tune_epochs` at `fine_tune_rate` follow. Without any budget the network stays whole, as a row to compare with.
-    `refit` is off: only the LSTM's input matrices could be fitted anew, and what that is worth was not measured.
+    its own. Masks are searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time, by
+    the whole network's own "answers" to them or by the "loss" of the words that follow (`guide`). `fine_tune_epochs` at
+    `fine_tune_rate` follow, by the words. Without any budget the network stays whole, as a row to compare with.
+    `refit` is off: only the LSTM's input matrices could be fitted anew, which was worth nothing on Penn Treebank.
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
@@ -85,6 +92,7 @@ class CompressedLanguageModel(CompressedNetwork):
         iterations: int = 20,
         polish: int = 60,
         exact_gradients: bool = False,
+        guide: str = "answers",
         search_rows: int = 20,
         calibration_batches: int = 32,
         fine_tune_epochs: int = 0,
@@ -116,6 +124,7 @@ class CompressedLanguageModel(CompressedNetwork):
         self.iterations = iterations
         self.polish = polish
         self.exact_gradients = exact_gradients
+        self.guide = guide
         self.search_rows = search_rows
         self.calibration_batches = calibration_batches
         self.fine_tune_epochs = fine_tune_epochs
@@ -193,6 +202,9 @@ class CompressedLanguageModel(CompressedNetwork):
 
     def _loss(self, output: tuple[Tensor, Any], target: Tensor) -> Tensor:
         return functional.cross_entropy(output[0].flatten(0, 1), target.flatten())
+
+    def _guide(self) -> Guide:
+        return self._loss if self.guide == "loss" else ByAnswers(next_word_distance)
 
     def _fine_tune(self, network: nn.Module, data: Sentences) -> None:
         stream = _stream_of(over_words(data, self.words_))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn import functional
 from torch.optim.lr_scheduler import LambdaLR
 
 from gossamer.models.lowrank.counting import evaluating
@@ -60,6 +61,20 @@ def train_language_model(
     history = fit(step, batches, epochs=epochs, description=description)
     network.eval()
     return history
+
+
+def next_word_distance(output: tuple[Tensor, Any], answers: tuple[Tensor, Any]) -> Tensor:
+    """Return how far next words' probabilities are from those of the answers: Kullback-Leibler, mean over words.
+
+    Scores have words along their last axis. The states that come with them are not compared: they matter for the words
+    that follow alone.
+
+    >>> scores = torch.tensor([[0.0, 1.0]])
+    >>> round(float(next_word_distance((scores + 5, None), (scores, None))), 4)
+    0.0
+    """
+    own, theirs = (functional.log_softmax(scores, dim=-1) for scores, _ in (output, answers))
+    return functional.kl_div(own, theirs, reduction="none", log_target=True).sum(dim=-1).mean()
 
 
 class StreamPieces:

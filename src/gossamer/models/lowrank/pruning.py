@@ -15,7 +15,7 @@ from torch import nn
 
 from gossamer.core.checks import check_choice
 from gossamer.models.lowrank.admission import check_arguments, check_model, check_pass, copy_of, return_buffers_
-from gossamer.models.lowrank.answers import AnsweredBatches, Guide, choose_guide
+from gossamer.models.lowrank.answers import AnsweredBatches, Guide, choose_guide, needs_targets
 from gossamer.models.lowrank.attempts import (
     COBLA,
     RULES,
@@ -74,7 +74,7 @@ def prune(
     began = time.perf_counter()
     check_arguments(model, budget, loss, allocator, fitted, recalibrate, fold, calibration_batches, search, keep, only)
     check_choice("allocator", allocator, PRUNING_ALLOCATORS)
-    source = BatchSource(data, needs_targets=allocator == COBLA and loss is not None)
+    source = BatchSource(data, needs_targets=allocator == COBLA and needs_targets(loss))
     counted = counted_batch(source, example)
     whole_model, work = _two_copies(model, counted)
     groups = _open_groups(work, counted, keep, only)
