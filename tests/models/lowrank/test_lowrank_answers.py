@@ -95,6 +95,8 @@ def test_answers_are_compared_as_one_says():
     assert guide is class_distance
     assert isinstance(batches, AnsweredBatches)
     assert ByAnswers(class_distance)(torch.tensor([[0.0, 8.0]]), torch.tensor([[3.0, 11.0]])) == 0
+    with pytest.raises(ValueError, match=r"distance must be a function of \(output, answers\), got 'classes'"):
+        ByAnswers("classes")
 
 
 @pytest.mark.parametrize("compressor", [compress, prune])

@@ -33,6 +33,11 @@ class ByAnswers:
 
     distance: Guide
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called."""
+        if not callable(self.distance):
+            raise ValueError(f"distance must be a function of (output, answers), got {self.distance!r}")
+
     def __call__(self, output: Any, answers: Any) -> Tensor:
         """Return how far an output is from the whole network's."""
         return self.distance(output, answers)
