@@ -24,7 +24,7 @@ from pages import in_lines, write_between
 from gossamer import datasets
 from gossamer.data.arrays import LabelledArrays
 from gossamer.models.lowrank import CompressedClassifier
-from gossamer.models.lowrank.classifier import GUIDES
+from gossamer.models.lowrank.compressed_network import GUIDES
 from gossamer.models.lowrank.images import AUGMENTATIONS
 from gossamer.persistence.strict_json import plain_json
 from gossamer.runner.machine import commit, machine, versions
