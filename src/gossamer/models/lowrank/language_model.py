@@ -52,7 +52,7 @@ class CompressedLanguageModel(CompressedNetwork):
     its own. Masks are searched for `measured_rounds`, `iterations` and `polish` on `search_rows` pieces at a time, by
     the whole network's own "answers" to them or by the "loss" of the words that follow (`guide`). `fine_tune_epochs` at
     `fine_tune_rate` follow, by the words. Without any budget the network stays whole, as a row to compare with.
-    `refit` is off: only the LSTM's input matrices could be fitted anew, which was worth nothing on Penn Treebank.
+    `refit` is off: only the LSTM's input matrices could be fitted anew, which was worth nothing in a trial (README).
     """
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
